@@ -1,0 +1,317 @@
+"""What an operator computes, as a tree of typed nodes.
+
+A tree is made by tracing a NumPy function (``semirings.trace``) and is read by three
+interpreters: `evaluate` (NumPy arrays, the reference), `to_python` (text that Numba compiles and
+that plain Python runs) and `to_cuda` (CUDA C++). Nodes are immutable, hash and compare by
+structure, and carry the NumPy dtype of their value. The names that a `Call` may have are the rows
+of ``semirings._primitives``.
+
+Encoding: every `Call` has arguments of exactly the types that its primitive works on; all
+conversions stand in the tree as `Cast`. Arithmetic on integers is modular.
+
+>>> x, y = Input("x", np.int8), Input("y", np.int8)
+>>> e = Call("minimum", (Call("add", (x, y), np.int8), Const(100, np.int8)), np.int8)
+>>> e
+minimum(add(x, y), 100)
+>>> evaluate(e, {"x": np.array([1, 90], "i1"), "y": np.array([2, 20], "i1")})
+array([  3, 100], dtype=int8)
+>>> print(*to_python(e, "z"), sep="\\n")
+t_0 = np.int8(x + y)
+z = np.int8(t_0 if t_0 < np.int8(100) or t_0 != t_0 else np.int8(100))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "CUDA_PRELUDE",
+    "PRELUDE_NAMES",
+    "PYTHON_PRELUDE",
+    "Call",
+    "Cast",
+    "Const",
+    "Expr",
+    "Input",
+    "Where",
+    "cast",
+    "cast_array",
+    "evaluate",
+    "inputs",
+    "substitute",
+    "to_cuda",
+    "to_python",
+]
+
+
+class Expr:
+    """A node; see `Input`, `Const`, `Call`, `Where` and `Cast`.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Type of the value.
+    args : tuple of Expr
+        The operands.
+    """
+
+    __slots__ = ("_hash", "args", "dtype", "label")
+
+    dtype: np.dtype[Any]
+    args: tuple[Expr, ...]
+    label: Any  # what tells nodes of one class apart: a name, a value
+
+    def __init__(self, label: Any, args: tuple[Expr, ...], dtype: Any) -> None:
+        set_ = object.__setattr__
+        set_(self, "label", label)
+        set_(self, "args", args)
+        set_(self, "dtype", np.dtype(dtype))
+        set_(self, "_hash", hash((type(self).__name__, label, args, self.dtype.char)))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__}: a node cannot be changed")
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            type(self) is type(other)
+            and self._hash == other._hash  # type: ignore[attr-defined]
+            and self.dtype == other.dtype  # type: ignore[attr-defined]
+            and self.label == other.label  # type: ignore[attr-defined]
+            and self.args == other.args  # type: ignore[attr-defined]
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.label, self.args, self.dtype)
+
+    def with_args(self, args: tuple[Expr, ...]) -> Expr:
+        """The same node over other operands."""
+        return _rebuild(type(self), self.label, args, self.dtype)
+
+
+class Input(Expr):
+    """A value that comes from outside, by name."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, dtype: Any) -> None:
+        super().__init__(name, (), dtype)
+
+    @property
+    def name(self) -> str:
+        """Name of the value."""
+        return str(self.label)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Const(Expr):
+    """A value that is known; one that does not fit `dtype` raises OverflowError."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Any, dtype: Any) -> None:
+        dtype = np.dtype(dtype)
+        scalar = cast_array(value, dtype)[()] if isinstance(value, np.generic) else dtype.type(value)
+        # bytes tell nan from nan and 0.0 from -0.0
+        super().__init__(scalar.tobytes(), (), dtype)
+
+    @property
+    def value(self) -> Any:
+        """The value, as a NumPy scalar of `dtype`."""
+        return np.frombuffer(self.label, self.dtype)[0]
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+
+class Call(Expr):
+    """A primitive applied to operands."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, args: tuple[Expr, ...], dtype: Any) -> None:
+        super().__init__(name, tuple(args), dtype)
+
+    @property
+    def name(self) -> str:
+        """Name of the primitive."""
+        return str(self.label)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(map(repr, self.args))})"
+
+
+class Where(Expr):
+    """``a if cond else b``; `a` and `b` have one type."""
+
+    __slots__ = ()
+
+    def __init__(self, cond: Expr, a: Expr, b: Expr) -> None:
+        if a.dtype != b.dtype or cond.dtype != np.bool_:
+            raise TypeError(f"Where({cond.dtype}, {a.dtype}, {b.dtype})")
+        super().__init__("", (cond, a, b), a.dtype)
+
+    def __repr__(self) -> str:
+        return f"where({', '.join(map(repr, self.args))})"
+
+
+class Cast(Expr):
+    """A value converted to another type, as GraphBLAS does (see `cast`)."""
+
+    __slots__ = ()
+
+    def __init__(self, arg: Expr, dtype: Any) -> None:
+        super().__init__("", (arg,), dtype)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}({self.args[0]!r})"
+
+
+def _rebuild(cls: type[Expr], label: Any, args: tuple[Expr, ...], dtype: Any) -> Expr:
+    node = cls.__new__(cls)
+    Expr.__init__(node, label, args, dtype)
+    return node
+
+
+def cast(e: Expr, dtype: Any) -> Expr:
+    """`e` converted to `dtype`; `e` itself if it has this type.
+
+    Floats saturate at the ends of an integer type and NaN becomes 0, as in SuiteSparse; integers
+    wrap; anything becomes a boolean by ``!= 0``.
+
+    Examples
+    --------
+    >>> cast(Input("x", np.float64), np.int8)
+    int8(x)
+    >>> cast(Const(300.5, np.float64), np.int8)
+    127
+    """
+    dtype = np.dtype(dtype)
+    if e.dtype == dtype:
+        return e
+    if isinstance(e, Const):
+        return Const(cast_array(e.value, dtype)[()], dtype)
+    return Cast(e, dtype)
+
+
+def cast_array(values: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """`cast` for arrays.
+
+    Examples
+    --------
+    >>> cast_array([1.9, -1e9, np.nan], np.int16)
+    array([     1, -32768,      0], dtype=int16)
+    """
+    array, dtype = np.asarray(values), np.dtype(dtype)
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind != "f" or dtype.kind not in "iu":
+        return array.astype(dtype)
+    info = np.iinfo(dtype)
+    low, high = array <= info.min, array >= float(info.max)
+    inside = np.where(low | high | np.isnan(array), 0, array).astype(dtype)
+    return np.where(high, info.max, np.where(low, info.min, inside)).astype(dtype)
+
+
+def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
+    """`e` with inputs replaced by trees, converted to the types of the inputs.
+
+    Examples
+    --------
+    >>> x = Input("x", np.int64)
+    >>> substitute(Call("negative", (x,), np.int64), {"x": Input("v", np.int8)})
+    negative(int64(v))
+    """
+    done: dict[Expr, Expr] = {}
+    for node in walk(e):
+        if isinstance(node, Input):
+            new = values.get(node.name)
+            done[node] = node if new is None else cast(new, node.dtype)
+            continue
+        args = tuple(done[a] for a in node.args)
+        if args == node.args:
+            done[node] = node
+        elif isinstance(node, Cast):
+            done[node] = cast(args[0], node.dtype)
+        else:
+            done[node] = node.with_args(args)
+    return done[e]
+
+
+def inputs(e: Expr) -> frozenset[str]:
+    """Names of the inputs that `e` uses.
+
+    Examples
+    --------
+    >>> sorted(inputs(Call("add", (Input("y", np.int8), Input("x", np.int8)), np.int8)))
+    ['x', 'y']
+    """
+    return frozenset(node.name for node in walk(e) if isinstance(node, Input))
+
+
+def walk(e: Expr) -> Iterator[Expr]:
+    """Every different node of `e` once, operands before what uses them."""
+    seen: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(e, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in seen:
+            continue
+        if ready or not node.args:
+            seen.add(node)
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((a, False) for a in reversed(node.args))
+
+
+def evaluate(e: Expr, env: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    """The value of `e` for arrays (or scalars) `env`, computed by NumPy.
+
+    Warnings for overflow and the like are silenced: all arithmetic is defined.
+
+    Examples
+    --------
+    >>> x = Input("x", np.uint8)
+    >>> evaluate(Call("add", (x, Const(10, np.uint8)), np.uint8), {"x": np.array([250, 1])})
+    array([ 4, 11], dtype=uint8)
+    """
+    from semirings._primitives import reference
+
+    done: dict[Expr, np.ndarray[Any, Any]] = {}
+    with np.errstate(all="ignore"):
+        for node in walk(e):
+            args = [done[a] for a in node.args]
+            if isinstance(node, Input):
+                result = cast_array(env[node.name], node.dtype)
+            elif isinstance(node, Const):
+                result = np.asarray(node.value)
+            elif isinstance(node, Where):
+                result = np.where(*args)
+            elif isinstance(node, Cast):
+                result = cast_array(args[0], node.dtype)
+            else:
+                result = np.asarray(reference(node.label)(*args))
+            done[node] = result.astype(node.dtype, copy=False)
+    return done[e]
+
+
+def __getattr__(name: str) -> Any:
+    # the printers and their preludes are loaded when first used
+    if name in ("to_python", "PYTHON_PRELUDE", "PRELUDE_NAMES"):
+        from semirings import _python as module
+    elif name in ("to_cuda", "CUDA_PRELUDE"):
+        from semirings import _cuda as module  # type: ignore[no-redef]
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(module, name)
+    return value

@@ -1,0 +1,202 @@
+"""Values and sizes that come from outside: checked, and never changed on the way in.
+
+A number that the wanted dtype cannot hold (300 for INT8, 1.5 for INT64, NaN for UINT8) raises; it is
+not wrapped, truncated or rounded to an integer. Rounding to a narrower float is allowed, to infinity
+is not. Anything becomes BOOL as in C: zero is False.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from semirings.dtypes import BOOL, FP64, INT64, UINT64, DataType, lookup_dtype
+from semirings.exceptions import DomainMismatch, InvalidValue
+from spgraph._base import RANK
+
+INT64_MAX = 2**63 - 1
+INT64_MIN = -(2**63)
+
+_PYTHON_TYPES = {bool: BOOL, int: INT64, float: FP64}
+
+
+def infer_dtype(value: Any, function: str, argument: str) -> DataType:
+    """dtype of a Python or NumPy number."""
+    found = _PYTHON_TYPES.get(type(value))
+    if found is INT64 and not INT64_MIN <= value <= INT64_MAX:
+        if 0 <= value < 2**64:
+            return UINT64
+        raise InvalidValue(f"{function}: {argument} is {value}, which no integer dtype can hold")
+    if found is not None:
+        return found
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return lookup_dtype(value.dtype)
+    if isinstance(value, (bool, int, float)):  # subclasses, such as IntEnum
+        return infer_dtype(operator.pos(value), function, argument)
+    raise TypeError(f"{function}: {argument} is {describe(value)}, but a number was wanted")
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a Python or NumPy number (0-d arrays included)."""
+    return (
+        type(value) in _PYTHON_TYPES
+        or isinstance(value, (bool, int, float, complex, np.generic))
+        or (isinstance(value, np.ndarray) and value.ndim == 0)
+    )
+
+
+def fit(value: Any, dtype: DataType, function: str, argument: str) -> np.generic:
+    """A Python or NumPy number as a NumPy scalar of `dtype`, or InvalidValue if it can't be held."""
+    np_type = dtype.np_type
+    kind = np_type.kind
+    if kind == "b":
+        infer_dtype(value, function, argument)
+        return np.bool_(value != 0)
+    plain = value if type(value) in _PYTHON_TYPES else _plain(value, function, argument)
+    if kind == "f":
+        largest = _LARGEST[dtype.name]
+        if not -largest <= plain <= largest and (type(plain) is not float or math.isfinite(plain)):
+            raise _does_not_fit(value, dtype, function, argument)
+        return np_type.type(plain)
+    if type(plain) is float:
+        if not plain.is_integer():  # NaN and infinities are not, either
+            raise _does_not_fit(value, dtype, function, argument)
+        plain = int(plain)
+    limits = _LIMITS[dtype.name]
+    if not limits[0] <= plain <= limits[1]:
+        raise _does_not_fit(value, dtype, function, argument)
+    return np_type.type(plain)
+
+
+def _plain(value, function, argument):
+    infer_dtype(value, function, argument)  # raises for what is no number
+    return value.item() if isinstance(value, (np.generic, np.ndarray)) else operator.pos(value)
+
+
+def _limits() -> dict[str, tuple[int, int]]:
+    names = [f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+    infos = {name: np.iinfo(lookup_dtype(name).np_type) for name in names}
+    return {name: (int(info.min), int(info.max)) for name, info in infos.items()}
+
+
+_LIMITS = _limits()
+_LARGEST = {"FP32": float(np.finfo(np.float32).max), "FP64": float(np.finfo(np.float64).max)}
+
+
+def _does_not_fit(value, dtype, function, argument):
+    return InvalidValue(f"{function}: {argument} is {value}, which {dtype} can't hold")
+
+
+def to_values(values: Any, dtype: Any, function: str, argument: str = "values") -> tuple[np.ndarray, DataType]:
+    """Values from a caller as an array of a supported dtype; a scalar gives a 0-d array.
+
+    The array is the caller's own where nothing had to change: copy before keeping it.
+    """
+    if RANK.get(type(values)) == 0:
+        if values.is_empty:
+            raise InvalidValue(f"{function}: {argument} is an empty Scalar")
+        values = np.asarray(values.value, values.dtype.np_type)
+    array = values if isinstance(values, np.ndarray) else _from_sequence(values, function, argument)
+    if array.dtype.kind not in "biuf":
+        raise DomainMismatch(
+            f"{function}: {argument} have dtype {array.dtype}, which is not supported; "
+            "wanted booleans, integers or floats of at most 64 bits"
+        )
+    source = lookup_dtype(array.dtype)
+    target = source if dtype is None else lookup_dtype(dtype)
+    return cast_values(array, target, function, argument), target
+
+
+def _from_sequence(values, function, argument):
+    if not isinstance(values, (list, tuple, range, bool, int, float, np.generic)) and not hasattr(
+        values, "__array__"
+    ):
+        try:
+            values = list(values)
+        except TypeError:
+            raise TypeError(
+                f"{function}: {argument} is {describe(values)}, but a number, a list or an array was wanted"
+            ) from None
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError) as error:
+        raise InvalidValue(f"{function}: {argument} don't make an array: {error}") from None
+    if array.dtype.kind == "O" and array.size:
+        wide = next((v for v in array.flat if isinstance(v, int) and not INT64_MIN <= v < 2**64), None)
+        if wide is not None:
+            raise InvalidValue(f"{function}: {argument} hold {wide}, which no integer dtype can hold")
+    return array
+
+
+def cast_values(array: np.ndarray, dtype: DataType, function: str, argument: str = "values") -> np.ndarray:
+    """`array` as `dtype`, or InvalidValue naming the first value that can't be held."""
+    target = dtype.np_type
+    source = array.dtype
+    if source == target:
+        return array.astype(target, copy=False)  # to native byte order
+    if target.kind == "b" or np.can_cast(source, target, "safe") or not array.size:
+        return array.astype(target)
+    with np.errstate(invalid="ignore", over="ignore"):
+        result = array.astype(target)
+        if target.kind == "f":
+            bad = np.isinf(result) & np.isfinite(array) if source.kind == "f" else np.isinf(result)
+        elif source.kind == "f":
+            # 2.0**63 is the first float beyond INT64; comparing with float limits is exact at both ends
+            low, high = _LIMITS[dtype.name]
+            bad = ~((array >= low) & (array < float(high + 1)) & (array == np.trunc(array)))
+        else:
+            low, high = _LIMITS[dtype.name]
+            bad = (array < low) | (array > high)
+    if bad.any():
+        where = int(np.argmax(bad.ravel()))
+        raise InvalidValue(
+            f"{function}: {argument} hold {array.ravel()[where]} (position {where}), which {dtype} can't hold"
+        )
+    return result
+
+
+def to_size(value: Any, function: str, argument: str) -> int:
+    """A dimension: a non-negative integer."""
+    if type(value) is int and value >= 0:
+        return value
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{function}: {argument} is {value!r}, but an integer was wanted") from None
+    if not 0 <= number <= INT64_MAX:
+        raise InvalidValue(f"{function}: {argument} is {number}, but 0 or more was wanted")
+    return number
+
+
+def to_int(value: Any, function: str, argument: str) -> int:
+    """Any integer; a float with an integral value is taken, too."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return int(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{function}: {argument} is {value!r}, but an integer was wanted") from None
+
+
+def to_order(order: str, function: str) -> bool:
+    """True for ``"rowwise"``, False for ``"columnwise"`` (also "C", "F", "rows", "columns")."""
+    name = order.lower()
+    if name in ("c", "row", "rows", "rowwise"):
+        return True
+    if name in ("f", "col", "cols", "column", "columns", "colwise", "columnwise"):
+        return False
+    raise InvalidValue(f'{function}: order is {order!r}, but "rowwise" or "columnwise" was wanted')
+
+
+def describe(value: Any) -> str:
+    """What a message says of an argument that is of a wrong type."""
+    name = type(value).__name__
+    if type(value) in RANK:
+        return f"a {name}"
+    text = repr(value)
+    return f"of type {name}" if len(text) > 40 or "\n" in text or " at 0x" in text else f"{text} ({name})"

@@ -1,0 +1,32 @@
+"""What every algorithm checks before it starts."""
+
+from __future__ import annotations
+
+import operator
+
+from spgraph import io
+from spgraph.exceptions import DimensionMismatch, IndexOutOfBound
+from spgraph.matrix import Matrix
+
+__all__ = ["as_graph", "as_source"]
+
+
+def as_graph(name: str, A) -> Matrix:
+    """`A` as a square matrix, converted if need be."""
+    if not isinstance(A, Matrix):
+        A = io.as_matrix(A)
+    if A.nrows != A.ncols:
+        raise DimensionMismatch(f"{name}: A is {A.nrows} x {A.ncols}; the adjacency matrix of a graph is square")
+    return A
+
+
+def as_source(name: str, A: Matrix, source) -> int:
+    """`source` as a vertex number of `A`."""
+    try:
+        number = operator.index(source)
+    except TypeError:
+        number = None
+    if number is None or isinstance(source, bool) or not 0 <= number < A.nrows:
+        wanted = f"wanted an integer in [0, {A.nrows})" if A.nrows else "but the graph has no vertex"
+        raise IndexOutOfBound(f"{name}: source is {source!r}, {wanted}")
+    return number

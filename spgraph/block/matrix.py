@@ -1,0 +1,166 @@
+"""One device's rows of a matrix.
+
+Data encoding: CSR in local numbers (see `spgraph.partition`). ``indptr``
+(nrows + 1,), ``indices`` (nvals,) ascending within each row and without
+duplicates, ``values`` (nvals,), or of length 1 when ``iso`` (all entries equal:
+an unweighted graph stores no values). Offsets and indices are 32-bit where they
+fit, see `spgraph.block.width`. The CSR of the transpose is made when an
+operation first needs it and kept (``Matrix.has_transpose`` shows it); a matrix
+known to be symmetric shares one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spgraph.block.width import index_dtype
+from spgraph.partition import NATURAL, Partition, by_degree
+
+__all__ = ["MatrixBlock"]
+
+
+class MatrixBlock:
+    """Storage of a matrix on one device; see the module docstring for the encoding.
+
+    ``symmetric`` is True, False or None (not known); True promises that the
+    stored pattern and values equal those of the transpose.
+    """
+
+    __slots__ = ("_transpose", "cols", "dtype", "indices", "indptr", "iso", "missed", "ncols", "nrows", "rows", "symmetric",
+                 "values")
+
+    def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL):
+        self.nrows = nrows
+        self.ncols = ncols
+        self.dtype = np.dtype(dtype)
+        self.rows = rows
+        self.cols = cols
+        self.clear()
+
+    @property
+    def nvals(self) -> int:
+        """Number of stored entries."""
+        return self.indices.size
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self.set_csr(np.zeros(self.nrows + 1, index_dtype(0)), np.empty(0, index_dtype(self.ncols)),
+                     np.empty(0, self.dtype))
+
+    def set_csr(self, indptr, indices, values, *, iso=False, symmetric=None, rows=None, cols=None):
+        """Take over the arrays as the whole content (rows sorted, no duplicates)."""
+        self.indptr = indptr.astype(index_dtype(indices.size), copy=False)
+        self.indices = indices.astype(index_dtype(self.ncols), copy=False)
+        self.values = values
+        self.iso = iso
+        self.symmetric = symmetric
+        self._transpose = None
+        self.missed = 0  # work that the missing transpose would have saved, see engine.vector_products
+        if rows is not None:
+            self.rows = rows
+        if cols is not None:
+            self.cols = cols
+
+    def assume(self, other: MatrixBlock) -> None:
+        """Become what `other` is; arrays are shared, not copied."""
+        for name in MatrixBlock.__slots__:
+            setattr(self, name, getattr(other, name))
+
+    def copy(self) -> MatrixBlock:
+        """A deep copy (the cached transpose is left behind)."""
+        new = MatrixBlock.__new__(MatrixBlock)
+        new.assume(self)
+        new._transpose = None
+        for name in ("indptr", "indices", "values"):
+            setattr(new, name, getattr(self, name).copy())
+        return new
+
+    def expand(self) -> MatrixBlock:
+        """Undo iso: one stored value per entry; returns self."""
+        if self.iso:
+            self.values = np.full(self.nvals, self.values[0], self.dtype)
+            self.iso = False
+            self._transpose = None
+        return self
+
+    # ---- transpose -----------------------------------------------------------
+    @property
+    def has_transpose(self) -> bool:
+        """Whether the CSR of the transpose is at hand."""
+        return self.symmetric is True or self._transpose is not None
+
+    def oriented(self, transposed: bool) -> MatrixBlock:
+        """This block, or (made at first use, then kept) that of the transpose."""
+        if not transposed or self.symmetric is True:
+            return self
+        if self._transpose is None:
+            self._transpose = self._make_transpose()
+            if self.symmetric is None and self.nrows == self.ncols and self.rows is self.cols:
+                self._note_symmetry()
+                if self.symmetric:
+                    return self
+        return self._transpose
+
+    def _make_transpose(self) -> MatrixBlock:
+        from spgraph.kernels.cpu import sort
+
+        new = MatrixBlock.__new__(MatrixBlock)
+        new.nrows, new.ncols, new.dtype = self.ncols, self.nrows, self.dtype
+        indptr, indices, values = sort.transpose_csr(self.nrows, self.ncols, self.indptr, self.indices,
+                                                     None if self.iso else self.values)
+        new.set_csr(indptr, indices, self.values if self.iso else values, iso=self.iso,
+                    symmetric=self.symmetric, rows=self.cols, cols=self.rows)
+        new._transpose = self
+        return new
+
+    def _note_symmetry(self) -> None:
+        other = self._transpose
+        self.symmetric = other.symmetric = bool(
+            np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+            and (self.iso or np.array_equal(self.values, other.values))
+        )
+        if self.symmetric:
+            self._transpose = None
+
+    # ---- order ---------------------------------------------------------------
+    def rehome(self, rows: Partition, cols: Partition) -> MatrixBlock:
+        """Rewrite local numbers for other partitions; returns self.
+
+        Cost: one pass over the entries and a sort within rows.
+        """
+        if rows is self.rows and cols is self.cols:
+            return self
+        from spgraph.kernels.cpu import sort
+
+        row_source = _sources(self.rows, rows)
+        col_target = _targets(self.cols, cols)
+        symmetric = self.symmetric if rows is cols else None
+        indptr, indices, values = sort.permute_csr(self.nrows, self.ncols, self.indptr, self.indices,
+                                                   None if self.iso else self.values, row_source, col_target)
+        self.set_csr(indptr, indices, self.values if self.iso else values, iso=self.iso, symmetric=symmetric,
+                     rows=rows, cols=cols)
+        return self
+
+    def reorder(self, order: str) -> MatrixBlock:
+        """Re-home a square block to ``"natural"`` order or by falling ``"degree"``; returns self."""
+        if order == "natural":
+            return self.rehome(NATURAL, NATURAL)
+        self.rehome(NATURAL, NATURAL)
+        degree = np.diff(self.indptr)
+        if self.symmetric is not True:
+            degree = degree + np.bincount(self.indices, minlength=self.ncols)
+        partition = by_degree(degree, index_dtype(self.nrows))
+        return self.rehome(partition, partition)
+
+
+def _sources(old: Partition, new: Partition) -> np.ndarray | None:
+    """Old local number of each new local number; None when nothing moves."""
+    if old is new:
+        return None
+    return old.to_local if new.natural else old.locals_of(new.to_global)
+
+
+def _targets(old: Partition, new: Partition) -> np.ndarray | None:
+    """New local number of each old local number; None when nothing moves."""
+    return _sources(new, old)

@@ -1,0 +1,41 @@
+"""The engine: plans and launches operations on blocks.
+
+Every function of the form ``f(out, mask, accum, replace, ...)`` computes
+C<M, replace> (accum)= T as the GraphBLAS C API 2.1 defines it, where `out` is C
+(a block, changed in place once the result is there), `mask` a `Mask` or None and
+`accum` a typed binary operator or None. Arguments have been checked by the face.
+"""
+
+from spgraph.engine.index import Index
+from spgraph.engine.mask import Mask
+from spgraph.engine.vector_elementwise import Apply, Ewise, Leaf, inner, vector_chain, vector_reduce, vector_select
+from spgraph.engine.vector_products import mxv
+from spgraph.engine.vector_structure import (
+    build_vector,
+    vector_assign,
+    vector_coo,
+    vector_extract,
+    vector_get,
+    vector_remove,
+    vector_set,
+)
+
+__all__ = [
+    "Apply",
+    "Ewise",
+    "Index",
+    "Leaf",
+    "Mask",
+    "build_vector",
+    "inner",
+    "mxv",
+    "vector_assign",
+    "vector_chain",
+    "vector_coo",
+    "vector_extract",
+    "vector_get",
+    "vector_reduce",
+    "vector_remove",
+    "vector_select",
+    "vector_set",
+]

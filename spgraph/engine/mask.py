@@ -1,0 +1,80 @@
+"""Masks as kernels see them: a short code and two arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spgraph.block import VectorBlock
+from spgraph.partition import Partition
+
+__all__ = ["MASK_CONSTS", "Mask", "MaskView", "view_mask"]
+
+EMPTY_BITS = np.empty(0, np.uint8)
+
+
+class Mask(NamedTuple):
+    """Where an operation may write: the entries (or true entries) of `block`, or all others."""
+
+    block: object
+    complement: bool
+    structural: bool
+
+
+class MaskView(NamedTuple):
+    """A mask normalised for random access; `code` selects the kernel (see MASK_CONSTS)."""
+
+    code: str
+    present: np.ndarray
+    values: np.ndarray
+    allowed: int  # how many positions it allows, at most
+
+
+NO_MASK = MaskView("", EMPTY_BITS, EMPTY_BITS, -1)
+
+
+def _consts(masked=True, complement=False, valued=False, full=False):
+    return {"MASKED": masked, "COMPLEMENT": complement, "VALUED": valued, "M_FULL": full}
+
+
+MASK_CONSTS = {
+    "": _consts(masked=False),
+    "s": _consts(),
+    "sc": _consts(complement=True),
+    "v": _consts(valued=True),
+    "vc": _consts(valued=True, complement=True),
+    "f": _consts(valued=True, full=True),
+    "fc": _consts(valued=True, full=True, complement=True),
+}
+
+
+def view_mask(mask: Mask | None, size: int, partition: Partition, *, copy: bool = False) -> MaskView:
+    """Normalise a vector mask; `copy` protects it from writes to the block it comes from."""
+    if mask is None:
+        return NO_MASK
+    block: VectorBlock = mask.block
+    if block.partition is not partition:
+        block.rehome(partition)
+    structural = mask.structural
+    if not structural and block.iso:
+        if block.values[0]:
+            structural = True
+        else:
+            return NO_MASK if mask.complement else _nothing(size)
+    if structural and block.nvals in (0, size):
+        return NO_MASK if (block.nvals == size) != mask.complement else _nothing(size)
+    block.to_bitmap()
+    allowed = block.nvals
+    if mask.complement:
+        allowed = size - block.nvals if structural else size
+    code = ("s" if structural else "v" if block.format == "bitmap" else "f") + ("c" if mask.complement else "")
+    present = EMPTY_BITS if block.present is None else block.present
+    values = EMPTY_BITS if structural else block.values
+    if copy:
+        present, values = present.copy(), values.copy()
+    return MaskView(code, present, values, allowed)
+
+
+def _nothing(size: int) -> MaskView:
+    return MaskView("s", np.zeros(size, np.uint8), EMPTY_BITS, 0)

@@ -1,0 +1,341 @@
+"""Element-wise expressions over vectors, however nested, as one kernel.
+
+The face hands over a tree of Leaf, Apply and Ewise nodes. Bound scalars travel
+as values, not as text, so a changing factor does not compile anything. A sparse
+operand that bounds the result (an operand of an intersection) drives the loop;
+otherwise one pass over all positions includes mask, accumulator and write.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semirings import expr as ex
+from semirings.expr import cast_array
+from spgraph.block import VectorBlock
+from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, NO_MASK, Mask, MaskView, view_mask
+from spgraph.block.width import index_dtype
+from spgraph.engine.vector_write import NO_IDS, scatter, write, write_chain
+from spgraph.kernels.cpu._specialise import get_kernel
+from spgraph.kernels.cpu._threads import parallel_for, split_even
+from spgraph.kernels.cpu.elementwise import AppliedNode, EwiseNode, LeafNode, chain_kernel
+from spgraph.kernels.cpu.scatter import select_bitmap, select_list
+from spgraph.partition import NATURAL
+
+__all__ = ["Apply", "Ewise", "Leaf", "inner", "vector_chain", "vector_reduce", "vector_select"]
+
+INT64 = np.dtype(np.int64)
+ZERO = ex.Const(np.int64(0), INT64)
+POSITION = ex.Input("i", INT64)
+SPARSE_SHARE = 4  # a list drives the loop if it is shorter than size / this
+
+
+class Leaf(NamedTuple):
+    """A vector operand."""
+
+    block: VectorBlock
+
+
+class Apply(NamedTuple):
+    """A unary, bound binary (`left` or `right`) or index-unary (`thunk`) operator over `child`."""
+
+    op: Any
+    child: Any
+    left: Any = None
+    right: Any = None
+    thunk: Any = None
+
+
+class Ewise(NamedTuple):
+    """An element-wise union ("add"), intersection ("mult") or union with defaults ("union")."""
+
+    kind: str
+    op: Any
+    l: Any  # noqa: E741
+    r: Any
+    ldefault: Any = None
+    rdefault: Any = None
+
+
+class _Plan:
+    """A tree made ready: its operands, the key of its kernel, and how to print it."""
+
+    __slots__ = ("blocks", "driver", "positional", "scalars", "size")
+
+    def __init__(self, tree):
+        self.blocks: list[VectorBlock] = []
+        self.scalars: list[np.generic] = []
+        self.positional = False
+        self.driver = None
+        self._collect(tree)
+        self.size = self.blocks[0].size
+
+    def _collect(self, node):
+        kind = type(node)
+        if kind is Leaf:
+            if not any(node.block is block for block in self.blocks):
+                self.blocks.append(node.block)
+        elif kind is Apply:
+            self.positional |= node.op.positional
+            self._collect(node.child)
+        else:
+            self.positional |= node.op.positional
+            self._collect(node.l)
+            self._collect(node.r)
+
+    def align(self, out: VectorBlock | None) -> None:
+        """Bring all operands (and a non-empty `out`) into one partition: the first that is not natural."""
+        candidates = [*self.blocks, out] if out is not None else self.blocks
+        partition = next((b.partition for b in candidates if not b.partition.natural and b.nvals), NATURAL)
+        for block in candidates:
+            if block.partition is not partition:
+                block.rehome(partition)
+
+    def bound(self, node):
+        """The shortest sparse operand outside which nothing is present, or None."""
+        kind = type(node)
+        if kind is Leaf:
+            return node.block if node.block.format == "sparse" else None
+        if kind is Apply:
+            return self.bound(node.child)
+        left, right = self.bound(node.l), self.bound(node.r)
+        if node.kind == "mult":
+            if left is None or right is None:
+                return left if right is None else right
+            return left if left.nvals <= right.nvals else right
+        return left if left is not None and left is right else None
+
+    def signature(self, node):
+        """Identifies the kernel's text; takes notes of the scalars in printing order."""
+        kind = type(node)
+        if kind is Leaf:
+            block = node.block
+            number = next(n for n, other in enumerate(self.blocks) if other is block)
+            how = "l" if block is self.driver else "f" if block.format == "full" else "b"
+            return LeafNode(number, block.dtype, how, block.iso)
+        if kind is Apply:
+            child = self.signature(node.child)
+            for name in ("left", "right", "thunk"):
+                value = getattr(node, name)
+                if value is not None:
+                    return ("bound", node.op.key, name, child, self._scalar(value))
+            return ("apply", node.op.key, child)
+        left, right = self.signature(node.l), self.signature(node.r)
+        if node.kind == "union":
+            return (node.kind, node.op.key, left, right, self._scalar(node.ldefault), self._scalar(node.rdefault))
+        return (node.kind, node.op.key, left, right)
+
+    def _scalar(self, value):
+        self.scalars.append(value)
+        return LeafNode(len(self.blocks) + len(self.scalars) - 1, value.dtype, "f", True)
+
+    def printable(self, node, signature):
+        """The tree that `chain_kernel` prints; mirrors `signature`."""
+        if type(node) is Leaf:
+            return signature
+        expr = _place(node.op)
+        if type(node) is Apply:
+            if signature[0] == "apply":
+                return AppliedNode(expr, self.printable(node.child, signature[2]))
+            child, scalar = self.printable(node.child, signature[3]), signature[4]
+            pair = (scalar, child) if signature[2] == "left" else (child, scalar)
+            return EwiseNode("mult", expr, *pair, None)
+        left, right = self.printable(node.l, signature[2]), self.printable(node.r, signature[3])
+        return EwiseNode(node.kind, expr, left, right, signature[4:] or None)
+
+    def operands(self) -> list:
+        """(present, values) of every leaf, as the kernels take them."""
+        args = []
+        for block in self.blocks:
+            args += [EMPTY_BITS if block.present is None else block.present, block.values]
+        for value in self.scalars:
+            args += [EMPTY_BITS, np.array([value])]
+        return args
+
+
+def _place(op) -> ex.Expr:
+    """The operator's expression over x, y (or the thunk) and the position i in a column vector."""
+    mapping = {"ix": POSITION, "iy": POSITION, "jx": ZERO, "jy": ZERO, "j": ZERO}
+    for node in ex.walk(op.expr):
+        if isinstance(node, ex.Input) and node.name == "thunk":
+            mapping["thunk"] = ex.Input("y", node.dtype)
+    return ex.substitute(op.expr, mapping)
+
+
+def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree) -> None:
+    """C<M, replace> (accum)= the tree's value."""
+    if type(tree) is Leaf:
+        _chain_leaf(out, mask, accum, replace, tree.block)
+        return
+    plan = _Plan(tree)
+    plan.align(out)
+    driver = plan.bound(tree)
+    if driver is not None and (driver.nvals * SPARSE_SHARE <= driver.size or len(plan.blocks) == 1):
+        _chain_list(out, mask, accum, replace, tree, plan, driver)
+        return
+    for block in plan.blocks:
+        block.to_bitmap()
+    view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out)
+    fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    signature = plan.signature(tree)
+    scalars = [_scalar_block(out.size, value) for value in plan.scalars]
+    write_chain(out, view, mask is None or not replace, accum, fresh, signature,
+                lambda: plan.printable(tree, signature), plan.blocks + scalars, dtype_of(tree), plan.positional)
+
+
+def _chain_leaf(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBlock) -> None:
+    """C<M, replace> (accum)= T. A vector under its own structural mask needs no mask: q(q.S) << q."""
+    own = mask is not None and mask.block is T and mask.structural and not mask.complement
+    if own and T is not out and T.format == "sparse" and out.nvals and not replace:
+        if T.partition is not out.partition:
+            T.rehome(out.partition) if T.partition.natural else out.rehome(T.partition)
+        scatter(out, NO_MASK, accum, T)
+        return
+    if own and not replace and out.nvals == 0:
+        mask = None
+    write(out, mask, accum, replace, T.copy())
+
+
+def dtype_of(tree) -> np.dtype:
+    """dtype that a tree yields."""
+    return tree.block.dtype if type(tree) is Leaf else tree.op.return_type.np_type
+
+
+def _scalar_block(size, value):
+    block = VectorBlock(size, value.dtype)
+    block.set_full(np.array([value]), iso=True)
+    return block
+
+
+def _chain_list(out, mask, accum, replace, tree, plan, driver):
+    """The entries of the list `driver` bound the result."""
+    for block in plan.blocks:
+        if block is not driver:
+            block.to_bitmap()
+    plan.driver = driver
+    fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    dtype = out.dtype if fresh else dtype_of(tree)
+    view = view_mask(mask if fresh else None, out.size, driver.partition)
+    if driver.format != "sparse":  # it was the mask too, and became a bitmap
+        driver.to_sparse()
+    signature = plan.signature(tree)
+    natural = driver.partition.natural or not plan.positional
+    key = ("list", signature, view.code, view.values.dtype, dtype, natural)
+    kernel = _kernels.get(key)
+    if kernel is None:
+        leaves = len(plan.blocks) + len(plan.scalars)
+        kernel = _kernels[key] = chain_kernel("list", plan.printable(tree, signature), leaves, dtype,
+                                              {**MASK_CONSTS[view.code], "GLOBAL": not natural}, {})
+    indices, values = np.empty(driver.nvals, driver.indices.dtype), np.empty(driver.nvals, dtype)
+    count = kernel(driver.nvals, driver.indices, NO_IDS if natural else driver.partition.to_global, view.present,
+                   view.values, indices, values, *plan.operands())
+    T = out if fresh else VectorBlock(out.size, dtype)
+    sorted_ = driver.sorted
+    partition = driver.partition
+    T.set_sparse(indices[:count], values[:count], sorted=sorted_, partition=partition)
+    if not fresh:
+        write(out, mask, accum, replace, T)
+
+
+_kernels: dict = {}
+
+
+def vector_reduce(tree, monoid):
+    """All entries of a block or tree combined by `monoid`: a NumPy scalar, or None if there is no entry."""
+    if isinstance(tree, VectorBlock):
+        tree = Leaf(tree)
+    plan = _Plan(tree)
+    plan.align(None)
+    driver = plan.bound(tree)
+    if driver is not None and driver.nvals * SPARSE_SHARE > driver.size and len(plan.blocks) > 1:
+        driver = None
+    for block in plan.blocks:
+        if block is not driver:
+            block.to_bitmap()
+    plan.driver = driver
+    signature = plan.signature(tree)
+    partition = plan.blocks[0].partition
+    natural = partition.natural or not plan.positional
+    key = ("reduce", signature, monoid.key, natural, driver is not None)
+    kernel = _kernels.get(key)
+    dtype = monoid.type.np_type
+    if kernel is None:
+        kernel = _kernels[key] = _reduce_kernel(plan, tree, signature, monoid, dtype, natural, driver is not None)
+    size = plan.size if driver is None else driver.nvals
+    work = size * len(plan.blocks)
+    listed = NO_IDS if driver is None else driver.indices
+    args = (listed, NO_IDS if natural else partition.to_global, *plan.operands())
+    parts = parallel_for(kernel, split_even(size, work), work, args)
+    found = [np.asarray(total, dtype)[()] for count, total in parts if count]
+    if not found:
+        return None
+    total = found[0]
+    for other in found[1:]:
+        total = dtype.type(monoid.binaryop.numpy(total, other))
+    return total
+
+
+def _reduce_kernel(plan, tree, signature, monoid, dtype, natural, listed):
+    combined = ex.substitute(monoid.binaryop.expr, {"x": ex.Input("s", dtype), "y": ex.Input("t", dtype)})
+    terminal = monoid.terminal
+    consts = {
+        "GLOBAL": not natural, "LISTED": listed, "ANY": bool(monoid.terminal_any),
+        "IDENTITY": dtype.type(0) if monoid.terminal_any else monoid.identity,
+        "HAS_TERMINAL": terminal is not None, "TERMINAL": terminal if terminal is not None else False,
+    }
+    leaves = len(plan.blocks) + len(plan.scalars)
+    return chain_kernel("reduce", plan.printable(tree, signature), leaves, dtype, consts,
+                        {"ADD": (ex.cast(combined, dtype), ("s", "t"))})
+
+
+def inner(u: VectorBlock, v: VectorBlock, semiring):
+    """The product of a row and a column vector: a NumPy scalar, or None."""
+    return vector_reduce(Ewise("mult", semiring.binaryop, Leaf(u), Leaf(v)), semiring.monoid)
+
+
+def vector_select(out: VectorBlock, mask: Mask | None, accum, replace: bool, u: VectorBlock, op, thunk) -> None:
+    """C<M, replace> (accum)= the entries of u that `op` keeps."""
+    fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    partition = u.partition
+    if fresh and mask is not None and not mask.block.partition.natural:
+        partition = mask.block.partition
+        u.rehome(partition)
+    view = view_mask(mask if fresh else None, u.size, partition)
+    indices, values = _selected(u, view, op, thunk, out.dtype if fresh else u.dtype)
+    T = out if fresh else VectorBlock(u.size, u.dtype)
+    T.set_sparse(indices, values, iso=u.iso and indices.size > 0, sorted=u.sorted, partition=partition)
+    if not fresh:
+        write(out, mask, accum, replace, T)
+
+
+def _selected(u, view: MaskView, op, thunk, dtype):
+    sparse = u.format == "sparse"
+    natural = u.partition.natural or not op.positional
+    thunk = np.int64(0) if thunk is None else thunk
+    key = ("select", op.key, u.format, u.dtype, u.iso, thunk.dtype, view.code, view.values.dtype, dtype, natural)
+    kernel = _kernels.get(key)
+    if kernel is None:
+        mapping = {"x": ex.Input("x", u.dtype), "thunk": ex.Input("thunk", thunk.dtype), "j": ZERO}
+        ops = {"KEEP": (ex.cast(ex.substitute(op.expr, mapping), np.bool_), ("x", "i", "thunk")),
+               "STORE": (ex.cast(ex.Input("t", u.dtype), dtype), ("t",))}
+        consts = {**MASK_CONSTS[view.code], "T_ISO": u.iso, "ISO_OUT": u.iso, "GLOBAL": not natural,
+                  "T_FULL": u.format == "full"}
+        kernel = _kernels[key] = get_kernel(select_list if sparse else select_bitmap, consts, ops)
+    gid = NO_IDS if natural else u.partition.to_global
+    size = u.nvals if sparse else u.size
+    indices = np.empty(size, index_dtype(u.size))
+    values = cast_array(u.values, dtype) if u.iso else np.empty(size, dtype)
+    if sparse:
+        count = kernel(size, u.indices, u.values, thunk, gid, view.present, view.values, indices, values)
+        return indices[:count], values if u.iso else values[:count]
+    present = EMPTY_BITS if u.present is None else u.present
+    bounds = split_even(size, size)
+    args = (present, u.values, thunk, gid, view.present, view.values, indices, values)
+    counts = parallel_for(kernel, bounds, size, args)
+    if len(bounds) == 1:
+        return indices[:counts[0]].copy(), values if u.iso else values[:counts[0]].copy()
+    pieces = [slice(lo, lo + count) for (lo, _), count in zip(bounds, counts)]
+    joined = np.concatenate([indices[piece] for piece in pieces])
+    return joined, values if u.iso else np.concatenate([values[piece] for piece in pieces])

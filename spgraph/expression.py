@@ -1,0 +1,174 @@
+"""Lazy expressions, and where their results go.
+
+``A.mxv(v)`` computes nothing: it checks shapes and dtypes and remembers what to do, as a *plan* (see
+`spgraph._plans`). The work is done, in one pass with mask, accumulator and replace, by
+
+- ``w(mask, accum, replace=True) << expression``: into an existing object;
+- ``expression.new(dtype, mask=..., name=...)``: into a new one;
+- any use of the expression as an object (``expression.nvals``, ``expression.to_coo()``, as an operand
+  of another operation): evaluated then, once, and kept. An element-wise expression that is an operand
+  of an element-wise one is not evaluated by itself: the whole chain runs as one kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semirings.dtypes import lookup_dtype
+
+__all__ = ["Assigner", "Expression", "Updater"]
+
+
+class Expression:
+    """What all lazy expressions can do; VectorExpression, MatrixExpression and ScalarExpression derive.
+
+    Slots of the subclasses: ``_plan`` (what to do), ``_value`` (the object, once it was needed),
+    ``dtype`` and the shape.
+    """
+
+    __slots__ = ()
+
+    def new(self, dtype: Any = None, *, mask: Any = None, name: str | None = None):
+        """Compute into a new object.
+
+        Parameters
+        ----------
+        dtype : optional
+            dtype of the new object; by default that of the expression.
+        mask : Mask, optional
+            Which entries to compute.
+        name : str, optional
+            Name of the new object.
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> v = sg.Vector.from_coo([0, 2], [1, -3])
+        >>> v.apply("abs").new(float, mask=(v < 0).V).to_dict()
+        {2: 3.0}
+        """
+        value = self._value
+        if value is not None and mask is None and (dtype is None or value.dtype is lookup_dtype(dtype)):
+            self._value = None
+            if name is not None:
+                value.name = name
+            return value
+        new = self._empty(self.dtype if dtype is None else dtype, self.shape, name)
+        new._update(self, mask)
+        return new
+
+    def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None):
+        """Compute into a new object, or with `clear` make an empty one of the same shape."""
+        if clear:
+            return self._empty(self.dtype if dtype is None else dtype, self.shape, name)
+        return self.new(dtype, mask=mask, name=name)
+
+    def _eval(self):
+        """The object that the expression stands for, computed when first asked for."""
+        value = self._value
+        if value is None:
+            value = self._value = self.new()
+        return value
+
+    @property
+    def _block(self):
+        return self._eval()._block
+
+    def _run(self, out: Any, mask: Any, accum: Any, replace: bool) -> None:
+        self._plan.run(out, mask, accum, replace)
+
+    def _formula(self, names: Any) -> str:
+        return self._plan.formula(names)
+
+    @property
+    def name(self) -> str:
+        """How the expression is written."""
+        from spgraph.display import Names
+
+        return self._formula(Names())
+
+    def __repr__(self) -> str:
+        from spgraph import display
+
+        return display.expression_text(self)
+
+    def _repr_html_(self) -> str:
+        from spgraph import display
+
+        return display.expression_html(self)
+
+
+class Updater:
+    """An output with its mask, accumulator and replace: what ``w(mask, accum, replace=True)`` returns.
+
+    ``updater << value`` (or ``updater.update(value)``) writes to the whole object,
+    ``updater[index] << value`` (or ``updater[index] = value``) to a part of it.
+    """
+
+    __slots__ = ("__weakref__", "_accum", "_changed", "_input_mask", "_mask", "_parent", "_replace")
+
+    def __init__(self, parent, mask, accum, replace, changed, input_mask):
+        self._parent = parent
+        self._mask = mask
+        self._accum = accum
+        self._replace = replace
+        self._changed = changed
+        self._input_mask = input_mask
+
+    def __lshift__(self, value: Any) -> None:
+        self._parent._update(value, self._mask, self._accum, self._replace, self._changed, self._input_mask)
+
+    def update(self, value: Any) -> None:
+        """The same as ``<<``."""
+        self._parent._update(value, self._mask, self._accum, self._replace, self._changed, self._input_mask)
+
+    def __getitem__(self, key: Any) -> Assigner:
+        return Assigner(self._parent, self._parent._parse_key(key), self, sub=False)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self[key].update(value)
+
+    def __delitem__(self, key: Any) -> None:
+        from spgraph._base import EMPTY
+
+        self[key].update(EMPTY)
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("==: w(...) is an output waiting for `<< value`; it can't be compared")
+
+    def __bool__(self) -> bool:
+        raise TypeError("bool: w(...) is an output waiting for `<< value`; it has no truth")
+
+
+class Assigner:
+    """A part of an output, with mask, accumulator and replace: waits for ``<< value``.
+
+    ``sub`` says where the mask counts: ``w[I](mask) << x`` masks the part (subassign), ``w(mask)[I] << x``
+    the whole (assign).
+    """
+
+    __slots__ = ("__weakref__", "_index", "_parent", "_sub", "_updater")
+
+    def __init__(self, parent, index, updater, *, sub):
+        if updater._changed is not None:
+            raise TypeError("changed= goes with w(accum, changed=c) << u.vxm(A) or A.mxv(u), not with an index")
+        if updater._input_mask is not None:
+            raise TypeError("input_mask= goes with C(input_mask=m) << A[I, J], not with an index of the output")
+        self._parent = parent
+        self._index = index
+        self._updater = updater
+        self._sub = sub
+
+    def __lshift__(self, value: Any) -> None:
+        self.update(value)
+
+    def update(self, value: Any) -> None:
+        """The same as ``<<``."""
+        updater = self._updater
+        self._parent._assign(self._index, value, updater._mask, updater._accum, updater._replace, self._sub)
+
+    __hash__ = object.__hash__
+    __eq__ = Updater.__eq__
+    __bool__ = Updater.__bool__

@@ -1,0 +1,200 @@
+"""R-MAT and uniform random graphs.
+
+Method: edges are drawn in chunks, each with a random stream of its own, so that
+the result does not depend on the number of threads. Each edge is one packed
+integer; sorting those and dropping equals cleans the graph.
+
+Cost: scale draws of 16 bits per edge and one sort. rmat(20) with 16 M edges
+takes 2 s on 2 cores of a recent EPYC, rmat(18) 0.4 s.
+Source: D. Chakrabarti, Y. Zhan, C. Faloutsos, R-MAT, SDM 2004; Graph500
+specification (parameters, edge factor 16, permuted vertices).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from semirings.exceptions import InvalidValue
+from spgraph.generators._common import Weights, check_count, from_keys, stream
+from spgraph.io._build import build_matrix
+from spgraph.io._keys import bits_for, in_threads
+
+__all__ = ["rmat", "rmat_edges", "uniform"]
+
+PARAMETERS = {"graph500": (0.57, 0.19, 0.19, 0.05), "gtgraph": (0.45, 0.15, 0.15, 0.25)}
+CHUNK = 1 << 16  # edges that are drawn together: their arrays stay in the cache
+PERMUTATION = 1 << 33
+LOOP = -1  # stands for a self-loop among keys, and sorts first
+
+
+def rmat(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=True, symmetrize=True, clean=True,
+         weights=None, dtype=None, order=None):
+    """A power-law graph with 2**scale vertices and edge_factor * 2**scale edges before cleaning.
+
+    Parameters
+    ----------
+    scale : int
+        Logarithm of the number of vertices, 0..31.
+    edge_factor : int
+    parameters : {"graph500", "gtgraph"} or (a, b, c, d)
+        Probabilities of the four quadrants; the presets are (.57, .19, .19, .05)
+        and (.45, .15, .15, .25). They are rounded to multiples of 2**-16.
+    seed : int
+    permute : bool
+        Number the vertices at random; otherwise small numbers have many edges.
+    symmetrize : bool
+        Undirected: every edge is stored in both directions, with one weight.
+    clean : bool
+        Drop self-loops and merge parallel edges. False keeps self-loops and,
+        where no weights are asked for, counts parallel edges in the values (INT64).
+    weights : None, "int", "uniform" or (lo, hi), optional
+        None: True for every edge; "int": integers 1..64; (lo, hi): integers
+        lo..hi; "uniform": floats in [0, 1).
+    dtype : optional
+        Type of the values.
+    order : {"natural", "degree"}, optional
+        Order in memory; default: the context's.
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> A = rmat(8, seed=1)
+    >>> A.shape, A.report.edges
+    ((256, 256), 4096)
+    """
+    n, count, seed = _check("rmat", scale, edge_factor, seed)
+    raw = not clean and weights is None
+    chosen = Weights(weights, np.int64 if raw and dtype is None else dtype, seed, "rmat")
+    draw = _Quadrants(n, parameters, permute, seed)
+    return _random_graph(draw, count, chosen, symmetrize, clean, raw, f"rmat({scale}, {edge_factor})", order)
+
+
+def rmat_edges(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=True):
+    """The edges of `rmat` as they are drawn: with self-loops, parallel edges, in one direction.
+
+    Returns
+    -------
+    rows, cols : ndarray of int32
+
+    Examples
+    --------
+    >>> rows, cols = rmat_edges(8)
+    >>> rows.size
+    4096
+    """
+    n, count, seed = _check("rmat_edges", scale, edge_factor, seed)
+    draw = _Quadrants(n, parameters, permute, seed)
+    pairs = in_threads(lambda chunk: draw(chunk, min(CHUNK, count - chunk * CHUNK)), range(-(-count // CHUNK)))
+    if not pairs:
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    return np.concatenate([rows for rows, _ in pairs]), np.concatenate([cols for _, cols in pairs])
+
+
+def uniform(n, degree=16, *, seed=0, symmetrize=True, clean=True, weights=None, dtype=None, order=None):
+    """A random graph: the ends of every edge are drawn uniformly.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    degree : int
+        Mean degree before cleaning: n * degree / 2 edges are drawn when
+        undirected, n * degree when directed.
+    seed : int
+    symmetrize, clean, weights, dtype, order
+        As for `rmat`.
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> A = uniform(100, degree=4, symmetrize=False)
+    >>> A.report.edges
+    400
+    """
+    n = check_count(n, "n", "uniform")
+    degree = check_count(degree, "degree", "uniform")
+    seed = check_count(seed, "seed", "uniform", high=2**128)
+    count = n * degree // (2 if symmetrize else 1)
+    raw = not clean and weights is None
+    chosen = Weights(weights, np.int64 if raw and dtype is None else dtype, seed, "uniform")
+
+    def draw(chunk, size):
+        random = stream(seed, chunk)
+        return random.integers(0, n, size, dtype=np.int32), random.integers(0, n, size, dtype=np.int32)
+
+    draw.n = n
+    return _random_graph(draw, count, chosen, symmetrize, clean, raw, f"uniform({n}, {degree})", order)
+
+
+def _check(where: str, scale, edge_factor, seed) -> tuple[int, int, int]:
+    scale = check_count(scale, "scale", where, high=31)
+    edge_factor = check_count(edge_factor, "edge_factor", where)
+    return 1 << scale, edge_factor << scale, check_count(seed, "seed", where, high=2**128)
+
+
+class _Quadrants:
+    """Draws chunks of R-MAT edges: at each level one of four quadrants."""
+
+    def __init__(self, n: int, parameters, permute: bool, seed: int):
+        if isinstance(parameters, str) and parameters not in PARAMETERS:
+            raise InvalidValue(f"rmat: parameters: got {parameters!r}, wanted {', '.join(PARAMETERS)} or (a, b, c, d)")
+        chances = np.asarray(PARAMETERS[parameters] if isinstance(parameters, str) else parameters, float)
+        if chances.shape != (4,) or not (chances >= 0).all() or abs(chances.sum() - 1) > 1e-6:
+            raise InvalidValue(f"rmat: parameters: got {parameters!r}, wanted four probabilities that sum to 1")
+        self.n = n
+        self.seed = seed
+        self.cuts = np.rint(chances.cumsum()[:3] * 65536).astype(int).tolist()
+        self.names = stream(seed, PERMUTATION).permutation(np.arange(n, dtype=np.int32)) if permute else None
+
+    def __call__(self, chunk: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+        random = stream(self.seed, chunk)
+        rows, cols = np.zeros(size, np.int32), np.zeros(size, np.int32)
+        levels = bits_for(self.n)
+        row_bits, col_bits = np.empty(size, np.uint8), np.empty(size, np.uint8)
+        for first in range(0, levels, 8):
+            some = min(8, levels - first)
+            row_bits[:] = 0
+            col_bits[:] = 0
+            for _ in range(some):
+                self._level(random.integers(0, 65536, size, dtype=np.uint16), row_bits, col_bits)
+            for numbers, bits in ((rows, row_bits), (cols, col_bits)):
+                numbers <<= some
+                numbers |= bits
+        return (rows, cols) if self.names is None else (self.names[rows], self.names[cols])
+
+    def _level(self, drawn, row_bits, col_bits):
+        a, ab, abc = self.cuts
+        down = drawn >= ab  # quadrants c and d
+        right = drawn >= a  # b or d: an odd number of cuts passed
+        right ^= down
+        right ^= drawn >= abc
+        for bits, bit in ((row_bits, down), (col_bits, right)):
+            bits <<= 1
+            bits |= bit.view(np.uint8)
+
+
+def _random_graph(draw, count: int, weights: Weights, symmetrize: bool, clean: bool, raw: bool, source: str, order):
+    bits = bits_for(draw.n)
+    keys = np.empty(count, np.int64)
+
+    def chunk_keys(chunk):
+        mine = keys[chunk * CHUNK : (chunk + 1) * CHUNK]
+        rows, cols = draw(chunk, mine.size)
+        high, low = (np.minimum(rows, cols), np.maximum(rows, cols)) if symmetrize else (rows, cols)
+        mine[:] = high
+        mine <<= bits
+        mine |= low
+        if clean:
+            mine[rows == cols] = LOOP
+        return int(np.count_nonzero(rows == cols)) if clean else 0
+
+    loops = sum(in_threads(chunk_keys, range(-(-count // CHUNK))))
+    csr = from_keys(keys, draw.n, weights, source=source, generated=count, loops=loops, undirected=symmetrize,
+                    multiplicities=raw)
+    return build_matrix(csr, order)

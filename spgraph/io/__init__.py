@@ -1,0 +1,29 @@
+"""Graphs in and out: files, SciPy, NetworkX and NumPy.
+
+Every reader says on ``matrix.report`` what it dropped, merged or added, and
+raises `FormatError`, naming the line, for a file that is not what it claims.
+"""
+
+from spgraph.io._read import read
+from spgraph.io._report import FormatError, Report
+from spgraph.io._write import write
+from spgraph.io.convert import as_matrix, from_networkx, from_numpy, from_scipy, to_networkx, to_scipy
+from spgraph.io.dimacs import read_dimacs
+from spgraph.io.edgelist import read_edgelist
+from spgraph.io.matrix_market import read_matrix_market
+
+__all__ = [
+    "FormatError",
+    "Report",
+    "as_matrix",
+    "from_networkx",
+    "from_numpy",
+    "from_scipy",
+    "read",
+    "read_dimacs",
+    "read_edgelist",
+    "read_matrix_market",
+    "to_networkx",
+    "to_scipy",
+    "write",
+]

@@ -1,0 +1,261 @@
+"""From the edges of a file or generator to a CSR without duplicates, with a report.
+
+Nothing is dropped, merged or added unless the caller (or, for a symmetric
+Matrix Market file, the format) says so; what was, is counted.
+
+Cost: one sort of the packed (row, column) keys, none if they come sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from semirings.exceptions import InvalidValue
+from spgraph.block.width import index_dtype
+from spgraph.io._fold import check_dup_op, checked_cast, fold
+from spgraph.io._keys import KEY_BITS, bits_for, group, mirror_upper, offsets, sort_keys, sort_with_positions
+from spgraph.io._report import Report
+
+__all__ = ["Csr", "Edges", "invalid", "tidy"]
+
+
+def invalid(source: str) -> Callable[[int | None, str], Exception]:
+    """What `Edges.fail` is where no file stands behind the edges."""
+
+    def fail(entry, message):
+        return InvalidValue(f"{source}: {message}" if entry is None else f"{source}: entry {entry}: {message}")
+
+    return fail
+
+
+@dataclass
+class Edges:
+    """Edges as they came.
+
+    Parameters
+    ----------
+    rows, cols : ndarray of int
+    values : ndarray or NumPy scalar
+        A scalar when all edges have the same value.
+    nrows, ncols : int
+    source : str
+        For the report.
+    fail : callable (entry or None, message) -> Exception
+        Makes the error that points at an entry.
+    mirror : {None, "symmetric", "skew-symmetric"}
+        The format stores one entry for two.
+    labels : ndarray or None
+        Original ids.
+    notes : tuple of str
+    """
+
+    rows: np.ndarray
+    cols: np.ndarray
+    values: np.ndarray | np.generic
+    nrows: int
+    ncols: int
+    source: str
+    fail: Callable[[int | None, str], Exception]
+    mirror: str | None = None
+    labels: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def iso(self) -> bool:
+        """Whether one value stands for all."""
+        return np.ndim(self.values) == 0
+
+
+@dataclass
+class Csr:
+    """A matrix as arrays: rows sorted by column, no duplicates.
+
+    ``values`` is a NumPy scalar when all entries are equal; ``symmetric`` is
+    True where that is known, else None.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray | np.generic
+    nrows: int
+    ncols: int
+    symmetric: bool | None
+    report: Report
+    labels: np.ndarray | None = None
+
+
+def tidy(edges: Edges, *, drop_self_loops=False, symmetrize=False, dup_op=None, dtype=None) -> Csr:
+    """Cast, drop, merge and mirror as asked, and sort into a CSR.
+
+    Parameters
+    ----------
+    edges : Edges
+    drop_self_loops : bool
+    symmetrize : bool
+        Store every edge in both directions. Where the input has both, they must
+        agree in value, or `dup_op` combines them (above the diagonal first).
+    dup_op : str or binary operator, optional
+        Combines duplicates in the order of the input; without one they raise.
+    dtype : optional
+        Type of the values; a value that it cannot hold raises.
+
+    Returns
+    -------
+    Csr
+    """
+    dup_op = check_dup_op(dup_op, edges.source)
+    if symmetrize and edges.nrows != edges.ncols:
+        raise edges.fail(None, f"symmetrize needs a square matrix, this one is {edges.nrows} x {edges.ncols}")
+    if bits_for(edges.nrows) + bits_for(edges.ncols) > KEY_BITS:
+        return _tidy_wide(edges, drop_self_loops, symmetrize, dup_op, dtype)
+    read = edges.rows.size
+    dropped = added = 0
+    if drop_self_loops:
+        keep = edges.rows != edges.cols
+        dropped = read - int(np.count_nonzero(keep))
+        if dropped:
+            edges = _take(edges, np.flatnonzero(keep))
+    if edges.mirror:
+        added = -edges.rows.size
+        edges = _unfold(edges)
+        added += edges.rows.size
+    if dtype is not None:
+        edges = replace(edges, values=checked_cast(edges.values, dtype, edges.fail))
+    symmetric = edges.mirror == "symmetric" or None
+    rows, cols, values, merged = _merge(edges, dup_op)
+    if symmetrize and not symmetric:
+        symmetric = True
+        before = rows.size
+        indptr, indices, values = _symmetrize(rows, cols, values, edges, dup_op)
+        added += indices.size - before
+    else:
+        indptr, indices = offsets(rows, edges.nrows), cols.astype(index_dtype(edges.ncols), copy=False)
+    report = Report(edges.source, (edges.nrows, edges.ncols), read, dropped, merged, added, indices.size,
+                    notes=edges.notes)
+    return Csr(indptr, indices, values, edges.nrows, edges.ncols, symmetric, report, edges.labels)
+
+
+def _tidy_wide(edges: Edges, drop_self_loops, symmetrize, dup_op, dtype) -> Csr:
+    """`tidy` where (row, column) does not fit a key: on the ids in use, numbered by rank."""
+    used, ranks = np.unique(np.concatenate((edges.rows, edges.cols)), return_inverse=True)
+    count = edges.rows.size
+    names = used if edges.labels is None else edges.labels[used]
+    compact = replace(edges, rows=ranks[:count], cols=ranks[count:], nrows=used.size, ncols=used.size, labels=names)
+    csr = tidy(compact, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    indptr = np.zeros(edges.nrows + 1, csr.indptr.dtype)
+    rows = used[used < edges.nrows]
+    indptr[rows + 1] = np.diff(csr.indptr)[: rows.size]
+    np.cumsum(indptr, out=indptr)
+    shape = (edges.nrows, edges.ncols)
+    return replace(csr, indptr=indptr, indices=used[csr.indices].astype(index_dtype(edges.ncols), copy=False),
+                   nrows=edges.nrows, ncols=edges.ncols, labels=edges.labels,
+                   report=replace(csr.report, vertices=shape))
+
+
+def _take(edges: Edges, kept: np.ndarray) -> Edges:
+    """The edges with these numbers; errors still name the numbers of the input."""
+    fail = edges.fail
+    return replace(
+        edges,
+        rows=edges.rows[kept],
+        cols=edges.cols[kept],
+        values=edges.values if edges.iso else edges.values[kept],
+        fail=lambda entry, message: fail(entry if entry is None else int(kept[entry]), message),
+    )
+
+
+def _unfold(edges: Edges) -> Edges:
+    """Write out the entries that a symmetric format leaves out."""
+    count = edges.rows.size
+    away = np.flatnonzero(edges.rows != edges.cols)
+    both = _take(edges, np.concatenate((np.arange(count), away)))
+    both.rows[count:], both.cols[count:] = edges.cols[away], edges.rows[away]
+    if edges.mirror == "skew-symmetric":
+        if edges.values.dtype.kind == "i" and (edges.values == np.iinfo(edges.values.dtype).min).any():
+            raise edges.fail(int(edges.values.argmin()), f"-({edges.values.min()}) does not fit in 64 bits")
+        both.values[count:] = -both.values[count:]
+    return both
+
+
+def _keys(rows, cols, ncols: int) -> np.ndarray:
+    keys = rows.astype(np.int64)
+    keys <<= bits_for(ncols)
+    keys |= cols
+    return keys
+
+
+def _merge(edges: Edges, dup_op):
+    """Rows, columns, values sorted and without duplicates; and how many were merged."""
+    bits = bits_for(edges.ncols)
+    keys = _keys(edges.rows, edges.cols, edges.ncols)
+    values = edges.values
+    if edges.iso:
+        keys = sort_keys(keys)
+    else:
+        keys, order = sort_with_positions(keys, bits + bits_for(edges.nrows))
+        values = values if order is None else values[order]
+    starts = group(keys)
+    merged = keys.size - starts.size
+    if merged:
+        if dup_op is None:
+            raise _duplicate_error(edges)
+        values = fold(values, starts, keys.size, dup_op, edges.fail)
+        keys = keys[starts]
+    return keys >> bits, keys & ((1 << bits) - 1), values, merged
+
+
+def _duplicate_error(edges: Edges) -> Exception:
+    keys = _keys(edges.rows, edges.cols, edges.ncols)
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+    second = int(order[again + 1].min())
+    pair = f"({edges.rows[second]}, {edges.cols[second]}), counted from 0,"
+    if edges.labels is not None:
+        pair = f"({edges.labels[edges.rows[second]]}, {edges.labels[edges.cols[second]]})"
+    return edges.fail(
+        second,
+        f"the pair {pair} was there before ({again.size:,} duplicate{'s' * (again.size > 1)} in all); say how "
+        'to combine them: dup_op="min", "max", "plus", "first", "last" or a binary operator',
+    )
+
+
+def _symmetrize(rows, cols, values, edges: Edges, dup_op):
+    """CSR of A united with its transpose; see `tidy`."""
+    n = edges.nrows
+    bits = bits_for(n)
+    low = rows > cols
+    keys = _keys(np.where(low, cols, rows), np.where(low, rows, cols), n)
+    if np.ndim(values) == 0:
+        keys = sort_keys(keys)
+    else:
+        first = np.concatenate((np.flatnonzero(~low), np.flatnonzero(low)))  # above the diagonal comes first
+        keys, order = sort_with_positions(keys[first], 2 * bits)
+        values = values[first] if order is None else values[first][order]
+    starts = group(keys)
+    if starts.size < keys.size:
+        if dup_op is not None:
+            values = fold(values, starts, keys.size, dup_op, edges.fail)
+        elif np.ndim(values):
+            _check_agreement(keys, values, bits, edges)
+            values = values[starts]
+        keys = keys[starts]
+    return mirror_upper(keys >> bits, keys & ((1 << bits) - 1), values, n)
+
+
+def _check_agreement(keys, values, bits: int, edges: Edges) -> None:
+    one, other = values[:-1], values[1:]
+    differ = (keys[1:] == keys[:-1]) & (one != other) & ((one == one) | (other == other))
+    if not differ.any():
+        return
+    at = int(differ.argmax())
+    row, col = int(keys[at]) >> bits, int(keys[at]) & ((1 << bits) - 1)
+    if edges.labels is not None:
+        row, col = edges.labels[row], edges.labels[col]
+    raise edges.fail(
+        None,
+        f"symmetrize: ({row}, {col}) is {values[at]} but ({col}, {row}) is {values[at + 1]}; say how to combine "
+        'them: dup_op="min", "max", "plus", "first" or a binary operator',
+    )

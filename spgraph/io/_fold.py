@@ -1,0 +1,139 @@
+"""Combining duplicates, and casts that lose nothing unseen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from semirings import binary, dtypes
+from semirings.exceptions import DomainMismatch, InvalidValue
+
+__all__ = ["DupOp", "check_dup_op", "checked_cast", "fold"]
+
+UFUNCS = {"min": np.minimum, "max": np.maximum, "plus": np.add, "times": np.multiply,
+          "lor": np.logical_or, "land": np.logical_and}
+IDEMPOTENT = {"min", "max", "first", "second", "any", "lor", "land"}
+ALIASES = {"last": "second", "sum": "plus"}
+
+
+@dataclass(frozen=True)
+class DupOp:
+    """A binary operator that combines duplicates, in the order in which they came."""
+
+    name: str
+    op: object
+    builtin: bool
+
+    @property
+    def ufunc(self):
+        """The NumPy function that reduces runs at once, where there is one."""
+        return UFUNCS.get(self.name) if self.builtin else None
+
+    def keeps_equal(self, dtype: np.dtype) -> bool:
+        """Whether equal values combine to the same value."""
+        return self.builtin and (self.name in IDEMPOTENT or (dtype.kind == "b" and self.name in ("plus", "times")))
+
+
+def check_dup_op(dup_op, where: str) -> DupOp | None:
+    """Resolve a name or an operator (monoids too)."""
+    if dup_op is None or isinstance(dup_op, DupOp):
+        return dup_op
+    if isinstance(dup_op, str):
+        name = ALIASES.get(dup_op, dup_op)
+        try:
+            op = binary.from_string(name)
+        except (ValueError, KeyError, AttributeError) as error:
+            raise InvalidValue(
+                f'{where}: dup_op: got {dup_op!r}, wanted "min", "max", "plus", "first", "last" or a binary operator'
+            ) from error
+    else:
+        op = getattr(dup_op, "binaryop", dup_op)
+        if not hasattr(op, "resolve") and not hasattr(op, "numpy"):
+            raise InvalidValue(
+                f"{where}: dup_op: got {type(dup_op).__name__}, wanted a name such as \"min\" or a binary operator"
+            )
+    untyped = getattr(op, "parent", None) or op
+    return DupOp(untyped.name, op, getattr(binary, untyped.name, None) is untyped)
+
+
+def fold(values, starts: np.ndarray, count: int, dup_op: DupOp, fail):
+    """Combine each run of entries; runs begin at `starts` and end at the next or at `count`.
+
+    `values` may be one scalar for all entries; it stays one where the operator
+    keeps equal values.
+    """
+    dtype = values.dtype
+    if np.ndim(values) == 0:
+        if dup_op.keeps_equal(dtype):
+            return values
+        values = np.broadcast_to(values, (count,))
+    if starts.size == 0:
+        return values
+    if dup_op.builtin and dup_op.name in ("first", "any"):
+        return values[starts]
+    if dup_op.builtin and dup_op.name == "second":
+        return values[np.append(starts[1:], count) - 1]
+    if dup_op.ufunc is not None:
+        result = dup_op.ufunc.reduceat(values, starts, dtype=dtype)
+        if dup_op.name in ("plus", "times") and dtype.kind in "iu":
+            _check_overflow(dup_op, values, starts, result, fail)
+        return result
+    return _fold_steps(values, starts, count, dup_op)
+
+
+def _check_overflow(dup_op, values, starts, result, fail):
+    exact = dup_op.ufunc.reduceat(values.astype(np.float64), starts)
+    info = np.iinfo(result.dtype)
+    slack = max(1.0, float(info.max) * 1e-9)
+    if (np.abs(exact - result.astype(np.float64)) > slack).any():
+        at = int(np.abs(exact - result.astype(np.float64)).argmax())
+        raise fail(None, f'dup_op="{dup_op.name}": {exact[at]:.6g} does not fit {result.dtype}; pass a wider dtype')
+
+
+def _fold_steps(values, starts, count, dup_op):
+    """One step combines the k-th entry of every run that has one."""
+    op = dup_op.op
+    dtype = dtypes.lookup_dtype(values.dtype)
+    typed = op.resolve(dtype, dtype) if hasattr(op, "resolve") else op
+    length = np.diff(np.append(starts, count))
+    result = values[starts]
+    longer = np.flatnonzero(length > 1)
+    step = 1
+    while longer.size:
+        combined = typed.numpy(result[longer], values[starts[longer] + step])
+        if combined.dtype != result.dtype:
+            raise DomainMismatch(
+                f"dup_op={dup_op.name}: gives {combined.dtype} for {result.dtype}; duplicates must keep their type"
+            )
+        result[longer] = combined
+        step += 1
+        longer = longer[length[longer] > step]
+    return result
+
+
+def checked_cast(values, dtype, fail):
+    """Cast to `dtype`; a number that it cannot hold raises, a NaN among integers too.
+
+    Floats become narrower floats by rounding, anything becomes bool by ``!= 0``.
+    """
+    target = dtypes.lookup_dtype(dtype).np_type
+    if target == values.dtype:
+        return values
+    if target.kind == "b":
+        return values != 0 if np.ndim(values) else target.type(values != 0)
+    with np.errstate(all="ignore"):
+        cast = values.astype(target)
+        if target.kind in "iu":
+            same = cast.astype(values.dtype) == values
+            if values.dtype.kind in "iu":
+                same &= (cast < 0) == (values < 0)
+            else:
+                same &= np.abs(values) < 2.0**63 if target == np.int64 else np.abs(values) < 2.0**64
+        else:
+            same = np.isfinite(cast) | ~np.isfinite(values)
+    if not np.all(same):
+        at = int(np.argmin(same))
+        value = values[at] if np.ndim(values) else values
+        raise fail(at if np.ndim(values) else None, f"{value} does not fit dtype {target}")
+    return cast

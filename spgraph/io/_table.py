@@ -1,0 +1,226 @@
+"""Lines of numbers as columns: scanned in blocks on all threads.
+
+Memory: arrays for the lines that are there, never for what a header promises.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import numpy as np
+
+from spgraph.io import _scan
+from spgraph.io._report import FormatError
+from spgraph.io._text import Text, progress_bar
+from spgraph.kernels.cpu._specialise import get_kernel
+from spgraph.kernels.cpu._threads import threads
+
+__all__ = ["Table"]
+
+BLOCK = 1 << 22  # bytes that one task scans
+CONSTS = {name: getattr(_scan, name) for name in _scan.__all__ if name.isupper()}
+POWERS = 10.0 ** np.arange(23)
+
+
+class _Unfit(Exception):
+    """A number of a column is not of the kind that was tried."""
+
+    def __init__(self, column: int, offset: int, too_big: bool):
+        self.column = column
+        self.offset = offset
+        self.too_big = too_big
+
+
+class Table:
+    """The lines of a text below its header, each with the same number of fields.
+
+    Parameters
+    ----------
+    text : Text
+    start : int
+        Offset of the first line.
+    fields : int
+        Fields that count in a line.
+    marks : bytes
+        Characters (one or two) that begin a comment.
+    letter, comma : bytes
+        What begins each line, and what separates fields beside blanks; b"" for nothing.
+    more : bool
+        Whether further fields in a line are ignored.
+    hint : str
+        What to say where an "i" column holds something else.
+    """
+
+    def __init__(self, text: Text, start: int, fields: int, *, marks: bytes, letter=b"", comma=b"", more=False,
+                 hint=""):
+        self.text = text
+        self.start = start
+        self.fields = fields
+        self.letter = letter
+        self.comma = comma
+        self.hint = hint
+        self._flags = (ord(letter or b"\0"), marks[0], marks[-1], ord(comma or b"\0"), fields, int(more))
+        self._work = len(text.data) - start
+        self._split, self._integers, self._reals = (
+            get_kernel(template, CONSTS, {}) for template in (_scan.split, _scan.integers, _scan.reals)
+        )
+        self._counts: list[int] = []
+
+    @property
+    def lines(self) -> int:
+        """Data lines that were read."""
+        return sum(self._counts)
+
+    def read(self, kinds: str) -> list[np.ndarray]:
+        """The columns, as the letters say.
+
+        "i" int64; "u" int64, or uint64 where that is too narrow; "f" float64;
+        "n" like "u" if all are integers, else float64.
+
+        Raises
+        ------
+        FormatError
+        """
+        tried = kinds.replace("u", "i").replace("n", "i")
+        while True:
+            try:
+                parts = self._read(tried)
+                break
+            except _Unfit as trouble:
+                column, kind = trouble.column, kinds[trouble.column]
+                if trouble.too_big and tried[column] == "i" and kind in "un":
+                    next_kind = "o"
+                elif kind == "n" and tried[column] != "f" and not trouble.too_big:
+                    next_kind = "f"
+                else:
+                    raise self._bad_number(trouble, tried[column], kind) from None
+                tried = tried[:column] + next_kind + tried[column + 1 :]
+        self._counts = [part[0].size for part in parts]
+        return [np.concatenate([part[k] for part in parts]) if parts else np.empty(0, _DTYPES[kind])
+                for k, kind in enumerate(tried)]
+
+    def offset_of(self, entry: int) -> int:
+        """Offset in the text of the first field of a data line."""
+        for block, count in zip(self._blocks(), self._counts):
+            if entry < count:
+                _, starts = self._fields(block)
+                return int(starts[entry * self.fields])
+            entry -= count
+        return len(self.text.data)
+
+    def fail(self, entry: int | None, message: str) -> FormatError:
+        """The error that points at a data line."""
+        return self.text.error(None if entry is None else self.offset_of(entry), message)
+
+    def check_range(self, ids: np.ndarray, low: int, high: int | None, what: str) -> None:
+        """Raise at the first line whose id lies outside low..high (None: no upper end)."""
+        if ids.size == 0 or (ids.min() >= low and (high is None or ids.max() <= high)):
+            return
+        wrong = ids < low if high is None else (ids < low) | (ids > high)
+        entry = int(wrong.argmax())
+        wanted = f"{low}..{high}" if high is not None else f"{low} or more"
+        raise self.fail(entry, f"{what} {ids[entry]} is outside {wanted}")
+
+    # ---- scanning --------------------------------------------------------------
+    def _blocks(self) -> list[tuple[int, int]]:
+        data = self.text.data
+        result, lo = [], self.start
+        while lo < len(data):
+            end = data.find(b"\n", min(lo + BLOCK, len(data)))
+            hi = len(data) if end < 0 else end + 1
+            result.append((lo, hi))
+            lo = hi
+        return result
+
+    def _read(self, kinds: str) -> list[list[np.ndarray]]:
+        blocks = self._blocks()
+        with ExitStack() as stack:
+            bar = stack.enter_context(progress_bar(self._work, f"parsing {self.text.name}", self.text.progress))
+            run = map
+            if len(blocks) > 1 and threads() > 1 and self._split.ready(self._work):
+                pool = ThreadPoolExecutor(threads())
+                stack.callback(pool.shutdown, cancel_futures=True)
+                run = pool.map
+            parts = []
+            for block, part in zip(blocks, run(lambda block: self._columns(block, kinds), blocks)):
+                parts.append(part)
+                bar.update(block[1] - block[0])
+        return parts
+
+    def _fields(self, block):
+        """Number of data lines in a block and the offsets of their fields."""
+        lo, hi = block
+        starts = np.empty((self.text.data.count(b"\n", lo, hi) + 1) * self.fields, np.int64)
+        status, lines, where = self._split(self._work, lo, hi, self.text.data, *self._flags, starts)
+        if status != _scan.FINE:
+            raise self._bad_line(status, where)
+        return lines, starts
+
+    def _columns(self, block, kinds: str) -> list[np.ndarray]:
+        lines, starts = self._fields(block)
+        data, comma = self.text.data, self._flags[3]
+        place = (data, len(data), starts, self.fields)
+        columns = []
+        for k, kind in enumerate(kinds):
+            out = np.empty(lines, _DTYPES[kind])
+            columns.append(out)
+            if kind == "i":
+                status, line = self._integers(self._work, 0, lines, *place, k, comma, out)
+                if status != _scan.FINE:
+                    raise _Unfit(k, int(starts[line * self.fields + k]), status == _scan.TOO_BIG)
+                continue
+            odd = np.arange(lines)
+            if kind == "f":
+                odd = odd[: self._reals(self._work, 0, lines, *place, k, comma, POWERS, out, odd)]
+            for line in odd.tolist():
+                offset = int(starts[line * self.fields + k])
+                out[line] = self._exact(offset, kind, k)
+        return columns
+
+    def _exact(self, offset: int, kind: str, column: int):
+        token = self._token(offset)
+        if kind == "o" and len(token) > 400:  # Python refuses to convert thousands of digits
+            raise _Unfit(column, offset, True)
+        try:
+            if b"_" in token:
+                raise ValueError
+            value = float(token) if kind == "f" else int(token)
+        except ValueError:
+            raise _Unfit(column, offset, False) from None
+        if (kind == "o" and not 0 <= value < 2**64) or (math.isinf(value) and b"i" not in token.lower()):
+            raise _Unfit(column, offset, True)
+        return value
+
+    def _token(self, offset: int) -> bytes:
+        for reach in (64, len(self.text.data)):
+            piece = self.text.data[offset : offset + reach]
+            token = piece.split(None, 1)[0]
+            if self.comma:
+                token = token.split(self.comma, 1)[0]
+            if len(token) < len(piece):
+                break
+        return token
+
+    # ---- errors ----------------------------------------------------------------
+    def _bad_line(self, status: int, offset: int) -> FormatError:
+        line = self.text.line_at(offset)
+        wanted = f"{self.fields} number{'s' * (self.fields > 1)}"
+        if self.comma:
+            wanted += f" separated by {self.comma.decode()!r}"
+        if self.letter:
+            wanted = f"{self.letter.decode()!r} and {wanted}"
+        return self.text.error(offset, f"got {line!r}, expected {wanted}")
+
+    def _bad_number(self, trouble: _Unfit, tried: str, kind: str) -> FormatError:
+        token = self._token(trouble.offset)[:60].decode("utf-8", "replace")
+        if trouble.too_big:
+            message = f"{token} does not fit in 64 bits"
+        else:
+            message = f"got {token!r}, expected {'a number' if tried == 'f' else 'an integer'}"
+            message += self.hint if kind == "i" else ""
+        return self.text.error(trouble.offset, message)
+
+
+_DTYPES = {"i": np.int64, "o": np.uint64, "f": np.float64}

@@ -1,0 +1,285 @@
+"""SciPy, NetworkX and NumPy in and out.
+
+Arrays are shared, not copied, where layout, dtype and index width allow.
+Explicit zeros stay entries, vertices without edges stay vertices.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import scipy.sparse as sp
+
+from semirings import dtypes
+from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound, InvalidValue
+from spgraph.io._build import build_matrix
+from spgraph.io._coo import Csr, Edges, invalid, tidy
+from spgraph.io._read import read
+from spgraph.io._report import Report
+
+__all__ = ["as_matrix", "from_networkx", "from_numpy", "from_scipy", "to_networkx", "to_scipy"]
+
+
+def _checked_dtype(dtype, where: str) -> None:
+    try:
+        dtypes.lookup_dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise DomainMismatch(f"{where}: values of dtype {dtype} are not supported ({error})") from error
+
+
+# ---- SciPy ------------------------------------------------------------------------
+def from_scipy(sparse, *, dup_op=None, order=None):
+    """A Matrix from a SciPy sparse matrix or array.
+
+    Parameters
+    ----------
+    sparse : scipy.sparse matrix or array, two-dimensional
+        The arrays of a CSR with sorted, distinct columns are shared, not copied.
+    dup_op : str or binary operator, optional
+        Combines duplicate entries; SciPy means ``"plus"``, here they raise
+        unless told.
+    order : {"natural", "degree"}, optional
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> A = from_scipy(sp.csr_array([[0, 2], [3, 0]]))
+    >>> A.nvals, A.dtype.name
+    (2, 'INT64')
+    """
+    if not sp.issparse(sparse) or len(sparse.shape) != 2:
+        raise DomainMismatch(f"from_scipy: got {type(sparse).__name__}, wanted a sparse matrix with two dimensions")
+    _checked_dtype(sparse.dtype, "from_scipy")
+    nrows, ncols = sparse.shape
+    if sparse.format == "csr" and sparse.has_canonical_format:
+        report = Report("scipy", (nrows, ncols), sparse.nnz, stored=sparse.nnz, verb="given")
+        csr = Csr(sparse.indptr, sparse.indices[: sparse.nnz], sparse.data[: sparse.nnz], nrows, ncols, None, report)
+        return build_matrix(csr, order)
+    coo = sparse.tocoo()
+    edges = Edges(coo.row, coo.col, coo.data, nrows, ncols, "scipy", invalid("from_scipy"))
+    return build_matrix(tidy(edges, dup_op=dup_op), order)
+
+
+def to_scipy(matrix):
+    """A ``scipy.sparse.csr_array`` with the entries of a Matrix, explicit zeros included.
+
+    Examples
+    --------
+    >>> import spgraph as sg
+    >>> to_scipy(sg.generators.path(3)).toarray().astype(int).tolist()
+    [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    """
+    indptr, indices, values = matrix.to_csr()
+    result = sp.csr_array((values, indices, indptr), shape=matrix.shape)
+    result.has_canonical_format = True
+    return result
+
+
+# ---- NetworkX ---------------------------------------------------------------------
+def from_networkx(graph, weight="weight", *, dup_op=None, order=None):
+    """A Matrix from a NetworkX graph; vertices are numbered in its node order.
+
+    Parameters
+    ----------
+    graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        An undirected edge becomes two entries, a self-loop one.
+    weight : str or None
+        Edge attribute for the values; an edge without it counts as 1, as in
+        NetworkX. None, or no edge with the attribute: BOOL, all True.
+    dup_op : str or binary operator, optional
+        Combines parallel edges; without one they raise.
+    order : {"natural", "degree"}, optional
+
+    Returns
+    -------
+    Matrix
+        ``.labels`` are the nodes, or None where they are 0..n-1.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> A = from_networkx(nx.Graph([("a", "b"), ("b", "c")]))
+    >>> A.labels.tolist(), A.nvals
+    (['a', 'b', 'c'], 4)
+    """
+    nodes = list(graph)
+    n = len(nodes)
+    rank = {node: number for number, node in enumerate(nodes)}
+    triples = list(graph.edges(data=weight))
+    rows = np.fromiter((rank[edge[0]] for edge in triples), np.int64, len(triples))
+    cols = np.fromiter((rank[edge[1]] for edge in triples), np.int64, len(triples))
+    values = np.True_
+    if weight is not None and any(edge[2] is not None for edge in triples):
+        values = _weights([1 if edge[2] is None else edge[2] for edge in triples], triples)
+    labels = None
+    if nodes != list(range(n)):
+        labels = np.empty(n, object)
+        labels[:] = nodes
+    edges = Edges(rows, cols, values, n, n, "networkx", invalid("from_networkx"), labels=labels,
+                  mirror=None if graph.is_directed() else "symmetric")
+    return build_matrix(tidy(edges, dup_op=dup_op), order)
+
+
+def _weights(values: list, triples: list) -> np.ndarray:
+    array = np.array(values)
+    if array.dtype.kind not in "biuf" or array.ndim != 1:
+        odd = next((edge for edge, value in zip(triples, values) if np.array(value).dtype.kind not in "biuf"), triples[0])
+        raise DomainMismatch(f"from_networkx: edge ({odd[0]!r}, {odd[1]!r}) has weight {odd[2]!r}, wanted a number")
+    if array.dtype.kind == "f" and any(isinstance(value, int) and abs(value) > 2**53 for value in values):
+        raise DomainMismatch("from_networkx: weights mix floats with integers that FP64 cannot hold")
+    return array
+
+
+def to_networkx(matrix, labels=None, *, directed=True, weight="weight"):
+    """A NetworkX graph of a square Matrix; every vertex is a node.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    labels : sequence, optional
+        Nodes; default: ``matrix.labels``, else 0..n-1.
+    directed : bool
+        True: a DiGraph, one edge for each entry. False: a Graph, one edge for
+        each pair of entries; the matrix must be symmetric.
+    weight : str or None
+        Attribute for the values. None, or a BOOL matrix that is True
+        everywhere: no attribute.
+
+    Returns
+    -------
+    networkx.DiGraph or networkx.Graph
+
+    Examples
+    --------
+    >>> import spgraph as sg
+    >>> sorted(to_networkx(sg.generators.path(3), labels="abc", directed=False).edges)
+    [('a', 'b'), ('b', 'c')]
+    """
+    import networkx as nx
+
+    if matrix.nrows != matrix.ncols:
+        raise DimensionMismatch(f"to_networkx: the matrix is {matrix.nrows} x {matrix.ncols}, wanted a square one")
+    if labels is None:
+        labels = getattr(matrix, "labels", None)
+    nodes = list(range(matrix.nrows))
+    if labels is not None:
+        nodes = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    if len(nodes) != matrix.nrows or len(set(nodes)) != len(nodes):
+        raise DimensionMismatch(f"to_networkx: got {len(set(nodes))} distinct labels for {matrix.nrows} rows")
+    rows, cols, values = matrix.to_coo()
+    if not directed:
+        rows, cols, values = _upper(rows, cols, values)
+    graph = nx.DiGraph() if directed else nx.Graph()
+    graph.add_nodes_from(nodes)
+    ends = zip(map(nodes.__getitem__, rows.tolist()), map(nodes.__getitem__, cols.tolist()))
+    if weight is None or (values.dtype == np.bool_ and values.all()):
+        graph.add_edges_from(ends)
+    else:
+        graph.add_weighted_edges_from(((u, v, w) for (u, v), w in zip(ends, values.tolist())), weight=weight)
+    return graph
+
+
+def _upper(rows, cols, values):
+    """Entries on and above the diagonal of a symmetric matrix given in CSR order."""
+    back = np.lexsort((rows, cols))
+    same = np.array_equal(rows, cols[back]) and np.array_equal(cols, rows[back])
+    if not same or not np.array_equal(values, values[back], equal_nan=values.dtype.kind == "f"):
+        raise InvalidValue("to_networkx: directed=False needs a symmetric matrix, and this one is not")
+    keep = rows <= cols
+    return rows[keep], cols[keep], values[keep]
+
+
+# ---- NumPy ------------------------------------------------------------------------
+def from_numpy(array, missing_value=0, *, order=None):
+    """A Matrix from a two-dimensional array.
+
+    Parameters
+    ----------
+    array : ndarray, shape (nrows, ncols)
+    missing_value : number or None
+        What stands for "no entry"; NaN works, None makes every element an entry.
+    order : {"natural", "degree"}, optional
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from_numpy(np.array([[0, 2], [0, 0]])).to_coo()
+    (array([0]), array([1]), array([2]))
+    """
+    array = np.asarray(array)
+    if array.ndim != 2:
+        raise DimensionMismatch(f"from_numpy: the array has {array.ndim} dimensions, wanted two")
+    _checked_dtype(array.dtype, "from_numpy")
+    if missing_value is None:
+        present = np.ones(array.shape, bool)
+    elif missing_value != missing_value:
+        present = ~np.isnan(array)
+    else:
+        present = array != missing_value
+    rows, cols = np.nonzero(present)
+    edges = Edges(rows, cols, array[present], *array.shape, "numpy", invalid("from_numpy"))
+    return build_matrix(tidy(edges), order)
+
+
+def _from_arrays(arrays):
+    rows, cols = (np.asarray(ids) for ids in arrays[:2])
+    values = np.asarray(arrays[2]) if len(arrays) == 3 else np.True_
+    for ids, name in ((rows, "rows"), (cols, "cols")):
+        if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+            raise DomainMismatch(f"as_matrix: {name} has dtype {ids.dtype} and {ids.ndim} dimensions, wanted integers")
+    if rows.size != cols.size or np.ndim(values) > 1 or (np.ndim(values) and values.size != rows.size):
+        raise DimensionMismatch(f"as_matrix: {rows.size} rows, {cols.size} columns and {np.size(values)} values")
+    if rows.size and min(rows.min(), cols.min()) < 0:
+        raise IndexOutOfBound(f"as_matrix: index {min(rows.min(), cols.min())} is negative")
+    _checked_dtype(values.dtype, "as_matrix")
+    n = int(max(rows.max(), cols.max())) + 1 if rows.size else 0
+    values = values[()] if np.ndim(values) == 0 else values
+    edges = Edges(rows.astype(np.int64), cols.astype(np.int64), values, n, n, "arrays", invalid("as_matrix"))
+    return build_matrix(tidy(edges))
+
+
+def as_matrix(graph):
+    """Whatever describes a graph, as a Matrix.
+
+    Parameters
+    ----------
+    graph : Matrix, SciPy sparse, NetworkX graph, 2-D array, (rows, cols[, values]) or path
+        A Matrix is returned as it is. In arrays, zero means no edge; a tuple of
+        arrays makes a square matrix just large enough for its ids.
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> as_matrix(([0, 1], [1, 2])).shape
+    (3, 3)
+    """
+    from spgraph.matrix import Matrix
+
+    if isinstance(graph, Matrix):
+        return graph
+    if sp.issparse(graph):
+        return from_scipy(graph)
+    if isinstance(graph, np.ndarray):
+        return from_numpy(graph)
+    if isinstance(graph, (str, os.PathLike)):
+        return read(graph)
+    if isinstance(graph, (tuple, list)) and len(graph) in (2, 3):
+        return _from_arrays(graph)
+    if hasattr(graph, "is_directed") and hasattr(graph, "edges"):
+        return from_networkx(graph)
+    raise DomainMismatch(
+        f"got {type(graph).__name__}, wanted a Matrix, a SciPy sparse matrix, a NetworkX graph, a 2-D array, "
+        "(rows, cols[, values]) or the path of a file"
+    )

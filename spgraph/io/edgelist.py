@@ -1,0 +1,238 @@
+"""Edge lists: ``u v`` or ``u v weight`` on each line (SNAP, GAP, KONECT, CSV).
+
+Blanks, or a comma or semicolon, separate; lines that begin with ``#`` or ``%``
+are comments. Ids are whole numbers or text. They are numbered by rank (numbers
+by size, text by code point), so no vertices appear that the file does not name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+import numpy as np
+
+from semirings.exceptions import InvalidValue
+from spgraph.io._build import build_matrix
+from spgraph.io._coo import Edges, tidy
+from spgraph.io._table import Table
+from spgraph.io._text import Text, load
+
+__all__ = ["edgelist_edges", "read_edgelist"]
+
+MARKS = b"#%"
+NUMBER = re.compile(rb"[+-]?[0-9]+\Z")
+HINT = "; ids=str reads ids as text"
+
+
+def read_edgelist(path, *, weights=True, ids=None, relabel=True, vertices=None, dtype=None, symmetrize=False,
+                  dup_op=None, drop_self_loops=False, order=None, progress=None):
+    """Read an edge list, plain or compressed.
+
+    Parameters
+    ----------
+    path : str or path-like
+    weights : bool
+        Whether a third column holds weights; False ignores all columns after
+        the second (time stamps, for instance).
+    ids : {int, str}, optional
+        What the ids are; default: what the first line suggests. A first line of
+        text above lines of numbers is a header.
+    relabel : bool
+        Number the vertices by the rank of their ids and keep the ids as
+        ``.labels``; False takes numeric ids as they are.
+    vertices : int, array of ids, or path, optional
+        Vertices that may have no edges: their number (ids are 0..n-1), their
+        ids, or a file with one id on each line.
+    dtype : optional
+        Type of the weights; default: INT64 (UINT64, FP64 where the file needs
+        it), BOOL without weights.
+    symmetrize : bool
+        Store every edge in both directions.
+    dup_op : str or binary operator, optional
+        Combines duplicate edges; without one they raise.
+    drop_self_loops : bool
+    order : {"natural", "degree"}, optional
+        Order in memory; default: the context's.
+    progress : bool, optional
+        Default: a bar on terminals for what takes longer than a second.
+
+    Returns
+    -------
+    Matrix
+        With ``.report`` and, unless the ids are 0..n-1, ``.labels``.
+
+    Raises
+    ------
+    FormatError
+        Names the line and what was expected there.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "friends.txt"
+    >>> _ = path.write_text("# who knows whom\\n9001 9002\\n9002 9010\\n")
+    >>> A = read_edgelist(path)
+    >>> A.labels.tolist()
+    [9001, 9002, 9010]
+    >>> print(A.report)
+    friends.txt: 3 vertices; 2 edges read, 2 stored
+    """
+    text = load(path, progress)
+    edges = edgelist_edges(text, weights=weights, ids=ids, relabel=relabel, vertices=vertices)
+    csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    return build_matrix(csr, order)
+
+
+def edgelist_edges(text: Text, *, weights=True, ids=None, relabel=True, vertices=None) -> Edges:
+    """The edges of the file as they stand there."""
+    if ids not in (None, int, str):
+        raise InvalidValue(f"read_edgelist: ids: got {ids!r}, wanted int, str or None")
+    shape = _Shape(text, weights, ids)
+    if shape.ids is str:
+        return _text_edges(text, shape, relabel, vertices)
+    table = Table(text, shape.start, shape.fields, marks=MARKS, comma=shape.comma, more=not weights, hint=HINT)
+    rows, cols, *values = table.read("iin"[: shape.fields])
+    for column in (rows, cols):
+        table.check_range(column, 0, None, "id")
+    if isinstance(vertices, (int, np.integer)) or not relabel:
+        n, labels = _number_of_vertices(table, rows, cols, vertices), None
+    else:
+        rows, cols, labels = _rank(rows, cols, _more_ids(vertices, int))
+        n = labels.size
+        if np.array_equal(labels, np.arange(n)):
+            labels = None
+    return Edges(rows, cols, values[0] if values else np.True_, n, n, text.name, table.fail, labels=labels,
+                 notes=shape.notes)
+
+
+class _Shape:
+    """What the first lines say: separator, number of fields, kind of ids, header or not."""
+
+    def __init__(self, text: Text, weights: bool, ids):
+        lines = text.lines(MARKS)
+        at, first = next(lines, (len(text.data), b""))
+        self.start, self.notes = at, ()
+        self.comma = next((mark for mark in (b",", b";") if mark in first), b"")
+        self.ids = ids or int
+        self.fields = 2
+        if not first:
+            return
+        if (zero := text.data.find(b"\0")) >= 0:
+            raise text.error(zero, "this is not a text file: it holds a zero byte")
+        words = self.split(first)
+        if ids is None and not _numeric(words):
+            second_at, second = next(lines, (0, b""))
+            if _numeric(self.split(second)) and len(self.split(second)) == len(words):
+                self.start = second_at
+                self.notes = (f"line {text.line_number(at)} taken as a header: {text.line_at(at)!r}",)
+            else:
+                self.ids = str
+        if len(words) < 2 or (weights and len(words) > 3):
+            hint = "; weights=False ignores all columns after the second" if len(words) > 3 else ""
+            raise text.error(at, f"got {text.line_at(at)!r}, expected 'u v' or 'u v weight'{hint}")
+        if weights:
+            self.fields = len(words)
+
+    def split(self, line: bytes) -> list[bytes]:
+        """Fields of a line."""
+        return [word.strip() for word in line.split(self.comma)] if self.comma else line.split()
+
+
+def _numeric(words: list[bytes]) -> bool:
+    return len(words) >= 2 and all(NUMBER.match(word) for word in words[:2])
+
+
+# ---- ids that are numbers ----------------------------------------------------------
+def _number_of_vertices(table: Table, rows, cols, vertices) -> int:
+    if vertices is None:
+        n = max(int(rows.max(initial=-1)), int(cols.max(initial=-1))) + 1
+        table.text.check_room(None, n)
+        return n
+    if not isinstance(vertices, (int, np.integer)) or vertices < 0:
+        raise InvalidValue("read_edgelist: vertices: with relabel=False, wanted their number")
+    for column in (rows, cols):
+        table.check_range(column, 0, int(vertices) - 1, "id")
+    return int(vertices)
+
+
+def _rank(rows, cols, more) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ranks among the distinct ids, and those ids."""
+    top = max(int(rows.max(initial=-1)), int(cols.max(initial=-1)), int(more.max(initial=-1))) + 1
+    if top <= 4 * rows.size + 1024:
+        seen = np.zeros(top, bool)
+        seen[rows] = seen[cols] = seen[more] = True
+        labels = np.flatnonzero(seen)
+        rank = np.cumsum(seen) - 1
+        return rank[rows], rank[cols], labels
+    labels = np.unique(np.concatenate((rows, cols, more)))
+    return np.searchsorted(labels, rows), np.searchsorted(labels, cols), labels
+
+
+def _more_ids(vertices, kind):
+    """Ids that the caller names: an array, or a path to a file of them."""
+    if vertices is None:
+        return np.empty(0, np.int64) if kind is int else []
+    if isinstance(vertices, (str, os.PathLike)):
+        text = load(vertices)
+        if kind is str:
+            return [_decode(text, at, line.split()[0]) for at, line in text.lines(MARKS)]
+        at, _ = next(text.lines(MARKS), (len(text.data), b""))
+        table = Table(text, at, 1, marks=MARKS, more=True, hint=HINT)
+        (ids,) = table.read("i")
+        table.check_range(ids, 0, None, "id")
+        return ids
+    if kind is str:
+        return [str(name) for name in vertices]
+    ids = np.asarray(vertices)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or (ids.size and ids.min() < 0):
+        raise InvalidValue("read_edgelist: vertices: wanted a number, an array of ids (0 or more) or a path")
+    return ids.astype(np.int64)
+
+
+# ---- ids that are text -------------------------------------------------------------
+def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices) -> Edges:
+    if not relabel or isinstance(vertices, (int, np.integer)):
+        raise text.error(shape.start, "ids are text: relabel=False and vertices=<number> need ids 0..n-1")
+    sources, targets, places, numbers = [], [], [], []
+    for at, line in text.lines(MARKS, shape.start):
+        words = shape.split(line)
+        if len(words) < shape.fields or not words[0] or not words[1]:
+            raise text.error(at, f"got {text.line_at(at)!r}, expected {shape.fields} fields")
+        if len(words) > shape.fields and shape.fields == 3:
+            raise text.error(at, f"got {text.line_at(at)!r}, expected {shape.fields} fields")
+        sources.append(_decode(text, at, words[0]))
+        targets.append(_decode(text, at, words[1]))
+        numbers.extend(words[2:3] if shape.fields == 3 else ())
+        places.append(at)
+    names = sorted({*sources, *targets, *_more_ids(vertices, str)})
+    rank = {name: number for number, name in enumerate(names)}
+    labels = np.empty(len(names), object)
+    labels[:] = names
+
+    def fail(entry, message):
+        return text.error(None if entry is None else places[entry], message)
+
+    rows = np.fromiter(map(rank.__getitem__, sources), np.int64, len(sources))
+    cols = np.fromiter(map(rank.__getitem__, targets), np.int64, len(targets))
+    values = _weights(numbers, fail) if shape.fields == 3 else np.True_
+    return Edges(rows, cols, values, len(names), len(names), text.name, fail, labels=labels, notes=shape.notes)
+
+
+def _decode(text: Text, at: int, word: bytes) -> str:
+    try:
+        return word.decode()
+    except UnicodeDecodeError:
+        raise text.error(at, f"got {text.line_at(at)!r}, expected UTF-8 text") from None
+
+
+def _weights(words: list[bytes], fail) -> np.ndarray:
+    """Weights beside text ids: the words as a file of their own."""
+    table = Table(Text("", b"\n".join(words)), 0, 1, marks=b"\n")
+    for entry, word in enumerate(words):
+        if not word:
+            raise fail(entry, "the weight is missing")
+    try:
+        return table.read("n")[0]
+    except ValueError as error:
+        raise fail(error.line - 1, str(error).split(": ", 1)[1]) from None

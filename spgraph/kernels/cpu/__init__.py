@@ -1,0 +1,1 @@
+"""CPU kernels: plain Python functions, specialised per use and compiled by Numba."""

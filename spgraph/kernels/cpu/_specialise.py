@@ -1,0 +1,361 @@
+"""Specialise a kernel template: operators inlined, constants folded, text cached.
+
+A template is a plain Python function over arrays. Names in UPPER CASE are
+compile-time: *constants* (``MASKED``; a branch on one disappears when it is
+folded) and *operators*, which stand alone as ``target = MULT(a, b)`` and are
+replaced by the statements that `semirings.expr.to_python` prints.
+
+The specialised text is the cache key. It is written to a generated file, since
+Numba's disk cache works only for functions of a file, so a second process loads
+machine code in milliseconds. The same text also runs as plain Python: a kernel
+that has seen little work is interpreted, so that small examples never wait for
+a compiler (``SPGRAPH_JIT=auto``, the default; ``always`` and ``never`` force it).
+
+Subscripts are made unsigned on the way: Numba then leaves out the handling of
+negative indices, which is worth 10 to 30 % in gather loops.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import hashlib
+import importlib.util
+import inspect
+import math
+import os
+import sys
+import tempfile
+import textwrap
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from semirings import expr as ex
+
+__all__ = ["Kernel", "cache_dir", "get_kernel", "get_kernel_from_ast", "set_jit", "statistics"]
+
+# Interpreting costs about 1 us per entry, compiling about 0.5 s per kernel.
+WORK_AT_ONCE = 20_000  # a call with more work than this compiles
+WORK_IN_ALL = 100_000  # so does a kernel that has been interpreted for so long
+CALL_COST = 50  # entries' worth of a call itself
+
+_MODES = ("auto", "always", "never")
+_mode = os.environ.get("SPGRAPH_JIT", "auto")
+if _mode not in _MODES:
+    raise ValueError(f"SPGRAPH_JIT: got {_mode!r}, wanted one of {', '.join(_MODES)}")
+_lock = threading.RLock()
+_kernels: dict[str, Kernel] = {}
+
+
+def set_jit(mode: str) -> str:
+    """Choose when kernels are compiled: "auto", "always" or "never"; returns the mode before."""
+    global _mode
+    if mode not in _MODES:
+        raise ValueError(f"jit: got {mode!r}, wanted one of {', '.join(_MODES)}")
+    before, _mode = _mode, mode
+    return before
+
+
+@functools.cache
+def cache_dir() -> Path:
+    """Folder of generated kernels: $SPGRAPH_CACHE_DIR, else the user's cache, else a temporary one."""
+    named = os.environ.get("SPGRAPH_CACHE_DIR")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    for path in [Path(named)] if named else [base / "spgraph", Path(tempfile.gettempdir()) / f"spgraph-{os.getuid()}"]:
+        folder = path / "kernels"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+        except OSError as error:
+            if named:
+                raise OSError(f"SPGRAPH_CACHE_DIR={named}: cannot write there ({error})") from error
+    return Path(tempfile.mkdtemp(prefix="spgraph-"))
+
+
+class Kernel:
+    """A specialised kernel; ``kernel(work, *args)`` runs it.
+
+    Parameters
+    ----------
+    name : str
+        The template's name.
+    text : str
+        Source of the specialised function, as plain Python.
+
+    Attributes
+    ----------
+    fn : callable or None
+        The compiled function, once there is one.
+    """
+
+    __slots__ = ("_interpreted", "_seen", "fn", "name", "text")
+
+    def __init__(self, name: str, text: str):
+        self.name = name
+        self.text = text
+        self.fn = None
+        self._interpreted = None
+        self._seen = 0
+
+    def __repr__(self):
+        return f"<kernel {self.name} ({'compiled' if self.fn else 'interpreted'})>"
+
+    def __call__(self, work: int, *args):
+        fn = self.fn
+        if fn is not None:
+            return fn(*args)
+        return self._first_calls(work, args)
+
+    def ready(self, work: int) -> bool:
+        """Whether a call with so much work runs compiled (compiles now if it must)."""
+        if self.fn is None and _mode != "never" and (
+            _mode == "always" or work > WORK_AT_ONCE or self._seen > WORK_IN_ALL
+        ):
+            self.compile()
+        return self.fn is not None
+
+    def _first_calls(self, work, args):
+        if self.ready(work):
+            return self.fn(*args)
+        self._seen += work + CALL_COST
+        if self._interpreted is None:
+            namespace = {"np": np, "math": math}
+            exec(compile(ex.PYTHON_PRELUDE + self.text, f"<spgraph kernel {self.name}>", "exec"), namespace)
+            self._interpreted = namespace[self.name]
+        with np.errstate(all="ignore"):
+            return self._interpreted(*args)
+
+    def compile(self) -> None:
+        """Write the generated file, import it; Numba compiles at the first call or loads from its cache."""
+        with _lock:
+            if self.fn is None:
+                self.fn = getattr(_import(self.name, _jit_text(self.text)), self.name)
+
+
+def statistics() -> dict[str, int]:
+    """Counts of kernels: known, compiled in this process, and loaded from the disk cache."""
+    loaded = compiled = 0
+    for kernel in list(_kernels.values()):
+        if kernel.fn is not None:
+            loaded += sum(kernel.fn.stats.cache_hits.values())
+            compiled += sum(kernel.fn.stats.cache_misses.values())
+    return {"kernels": len(_kernels), "compiled": compiled, "loaded": loaded}
+
+
+# ---- text ---------------------------------------------------------------------
+def _jit_text(text: str) -> str:
+    tree = ast.parse(text)
+    tree = ast.fix_missing_locations(_UnsignedSubscripts().visit(tree))
+    body = ast.unparse(tree)
+    used = [name for name in ex.PRELUDE_NAMES if name in body]
+    prelude = ""
+    if used:
+        functions = ast.parse(ex.PYTHON_PRELUDE)
+        for node in functions.body:
+            if isinstance(node, ast.FunctionDef):
+                node.decorator_list = [ast.parse("njit(nogil=True, inline='always')", mode="eval").body]
+        prelude = ast.unparse(ast.fix_missing_locations(functions)) + "\n\n"
+    return (
+        "import math\nimport numpy as np\nfrom numba import njit\n\n"
+        f"{prelude}@njit(nogil=True, cache=True, error_model='numpy')\n{body}\n"
+    )
+
+
+def _import(name: str, text: str):
+    digest = hashlib.sha256(text.encode()).hexdigest()[:20]
+    path = cache_dir() / f"{name}_{digest}.py"
+    if not path.exists():
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    module_name = f"_spgraph_kernels.{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # Numba unpickles cached code by module name
+    spec.loader.exec_module(module)
+    return module
+
+
+class _UnsignedSubscripts(ast.NodeTransformer):
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        index = node.slice
+        if isinstance(index, ast.Tuple):
+            index.elts = [self._unsigned(element) for element in index.elts]
+        elif not isinstance(index, ast.Slice):
+            node.slice = self._unsigned(index)
+        return node
+
+    @staticmethod
+    def _unsigned(index):
+        if isinstance(index, ast.Constant):
+            return index
+        return ast.Call(func=ast.parse("np.uint64", mode="eval").body, args=[index], keywords=[])
+
+
+# ---- specialisation -------------------------------------------------------------
+@functools.cache
+def _parsed(template) -> ast.FunctionDef:
+    return ast.parse(textwrap.dedent(inspect.getsource(template))).body[0]
+
+
+def get_kernel(template, consts: dict, ops: dict) -> Kernel:
+    """The kernel made of `template` with compile-time constants and operators filled in.
+
+    Parameters
+    ----------
+    template : function
+        Plain Python, see the module docstring.
+    consts : dict of str to bool, int, str or NumPy scalar
+        A str is source text; a NumPy scalar keeps its type.
+    ops : dict of str to (Expr, tuple of str)
+        The expression and the names of its inputs in the order of the
+        placeholder's arguments. Arguments that the expression does not use are
+        dropped.
+
+    Returns
+    -------
+    Kernel
+        The same object for the same text.
+    """
+    return get_kernel_from_ast(copy.deepcopy(_parsed(template)), consts, ops)
+
+
+def get_kernel_from_ast(function: ast.FunctionDef, consts: dict, ops: dict) -> Kernel:
+    """As `get_kernel`, for a template that was printed (and may be changed here)."""
+    function.body = [node for node in function.body
+                     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]  # docstring
+    specialiser = _Specialiser(function.name, consts, ops)
+    function.body = specialiser._block(function.body)
+    text = ast.unparse(ast.fix_missing_locations(function)) + "\n"
+    with _lock:
+        kernel = _kernels.get(text)
+        if kernel is None:
+            kernel = _kernels[text] = Kernel(function.name, text)
+    return kernel
+
+
+def literal(value) -> str:
+    """Source text of a constant; a NumPy scalar keeps its type."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, np.generic):
+        return ex.to_python(ex.Const(value, value.dtype), "c")[-1].split("=", 1)[1].strip()
+    return repr(value)
+
+
+class _Specialiser(ast.NodeTransformer):
+    def __init__(self, name, consts, ops):
+        self.name = name
+        self.consts = {key: ast.parse(literal(value), mode="eval").body for key, value in consts.items()}
+        self.ops = ops
+        self.counter = 0
+
+    # constants
+    def visit_Name(self, node):
+        if node.id in self.consts and isinstance(node.ctx, ast.Load):
+            return self.consts[node.id]
+        if node.id.isupper() and len(node.id) > 1:
+            raise NameError(f"kernel {self.name}: {node.id} is not given")
+        return node
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Constant):
+            return ast.Constant(not node.operand.value)
+        return node
+
+    def visit_BoolOp(self, node):
+        self.generic_visit(node)
+        stops = isinstance(node.op, ast.Or)  # the value that decides
+        kept = []
+        for value in node.values:
+            if isinstance(value, ast.Constant):
+                if bool(value.value) == stops:
+                    kept.append(value)
+                    break
+            else:
+                kept.append(value)
+        if not kept:
+            return ast.Constant(not stops)
+        if len(kept) == 1 or isinstance(kept[0], ast.Constant):
+            return kept[0]
+        node.values = kept
+        return node
+
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        operands = [node.left, *node.comparators]
+        if all(isinstance(operand, ast.Constant) for operand in operands):
+            return ast.Constant(eval(compile(ast.Expression(ast.fix_missing_locations(node)), "", "eval")))
+        return node
+
+    def visit_If(self, node):
+        test = self.visit(node.test)
+        if isinstance(test, ast.Constant):
+            return self._block(node.body if test.value else node.orelse)
+        node.test = test
+        node.body = self._block(node.body) or [ast.Pass()]
+        node.orelse = self._block(node.orelse)
+        return node
+
+    def visit_IfExp(self, node):
+        test = self.visit(node.test)
+        if isinstance(test, ast.Constant):
+            return self.visit(node.body if test.value else node.orelse)
+        node.test, node.body, node.orelse = test, self.visit(node.body), self.visit(node.orelse)
+        return node
+
+    def _block(self, statements):
+        result = []
+        for statement in statements:
+            new = self.visit(statement)
+            result.extend(new if isinstance(new, list) else [new] if new is not None else [])
+        return result
+
+    def visit_While(self, node):
+        node.test = self.visit(node.test)
+        node.body = self._block(node.body) or [ast.Pass()]
+        return node
+
+    def visit_For(self, node):
+        node.iter = self.visit(node.iter)
+        node.body = self._block(node.body) or [ast.Pass()]
+        return node
+
+    # operators
+    def visit_Assign(self, node):
+        call = node.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self.ops:
+            return self._inline(node.targets[0], call)
+        node.value = self.visit(node.value)
+        node.targets = [self.visit(target) for target in node.targets]
+        return node
+
+    def _inline(self, target, call):
+        expression, names = self.ops[call.func.id]
+        used = ex.inputs(expression)
+        before, rename = [], {}
+        for name, argument in zip(names, call.args, strict=True):
+            if name not in used:
+                continue
+            argument = self.visit(argument)
+            if not isinstance(argument, ast.Name):
+                self.counter += 1
+                variable = f"a_{self.counter}"
+                before.append(ast.Assign([ast.Name(variable, ast.Store())], argument))
+                argument = ast.Name(variable)
+            rename[name] = argument.id
+        missing = used - set(names)
+        if missing:
+            raise NameError(f"kernel {self.name}: {call.func.id} needs {sorted(missing)}")
+        self.counter += 1
+        lines = ex.to_python(expression, "__target__", rename, prefix=f"t{self.counter}_")
+        statements = ast.parse("\n".join(lines)).body
+        statements[-1].targets = [self.visit(target)]
+        return before + statements

@@ -1,0 +1,124 @@
+"""Run one kernel on many ranges with a pool of threads.
+
+Kernels release the GIL, so plain threads serve: no second, parallel version of
+a kernel has to be compiled, and the number of threads is a run-time matter.
+Ranges are handed out one at a time, so uneven rows balance by themselves. The
+calling thread works too.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+__all__ = ["parallel_for", "set_threads", "split_even", "split_rows", "threads"]
+
+CHUNKS_PER_THREAD = 8
+PARALLEL_WORK = 60_000  # entries below which a second thread costs more than it saves (wake-up: about 40 us)
+
+_pool: ThreadPoolExecutor | None = None
+_threads = 0
+
+
+def _default() -> int:
+    named = os.environ.get("SPGRAPH_NUM_THREADS")
+    if named:
+        if not named.isdigit() or int(named) < 1:
+            raise ValueError(f"SPGRAPH_NUM_THREADS: got {named!r}, wanted a positive integer")
+        return int(named)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads() -> int:
+    """Number of threads that kernels use."""
+    return _threads
+
+
+def set_threads(count: int | None) -> int:
+    """Set the number of threads (None: all cores of this process); returns the number before."""
+    global _threads, _pool
+    before, _threads = _threads, count or _default()
+    if _pool is not None and before != _threads:
+        _pool.shutdown(wait=False)
+        _pool = None
+    return before
+
+
+def _after_fork() -> None:
+    global _pool
+    _pool = None  # threads do not survive a fork
+
+
+set_threads(None)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def parallel_for(kernel, bounds, work: int, args: tuple) -> list:
+    """``[kernel(work, lo, hi, *args) for lo, hi in bounds]``, on several threads.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Takes (lo, hi, *args) and writes only what belongs to its range.
+    bounds : list of (int, int)
+    work : int
+        Entries that all ranges look at together.
+    args : tuple
+
+    Returns
+    -------
+    list
+        Results in the order of `bounds`.
+    """
+    global _pool
+    if _threads == 1 or len(bounds) == 1 or not kernel.ready(work):
+        return [kernel(work, lo, hi, *args) for lo, hi in bounds]
+    results = [None] * len(bounds)
+    tasks = iter(enumerate(bounds))
+    fn = kernel.fn
+
+    def drain():
+        for number, (lo, hi) in tasks:  # advancing a list iterator is atomic under the GIL
+            results[number] = fn(lo, hi, *args)
+
+    if _pool is None:
+        _pool = ThreadPoolExecutor(_threads - 1, thread_name_prefix="spgraph")
+    helpers = [_pool.submit(drain) for _ in range(min(_threads, len(bounds)) - 1)]
+    drain()
+    for helper in helpers:
+        helper.result()
+    return results
+
+
+def split_even(count: int, work: int) -> list[tuple[int, int]]:
+    """Ranges of equal length; one when `work` is too little to share."""
+    if _threads == 1 or work < PARALLEL_WORK:
+        return [(0, count)]
+    cuts = np.linspace(0, count, _threads * 2 + 1).astype(np.int64).tolist()
+    return list(zip(cuts[:-1], cuts[1:]))
+
+
+def split_rows(indptr: np.ndarray, work: int) -> list[tuple[int, int]]:
+    """Ranges of rows with about equal numbers of entries plus rows."""
+    count = indptr.size - 1
+    if _threads == 1 or work < PARALLEL_WORK:
+        return [(0, count)]
+    chunks = _threads * CHUNKS_PER_THREAD
+    # weight of the first r rows is indptr[r] + r: find where it passes each share
+    total = int(indptr[-1]) + count
+    cuts = [0]
+    for share in range(1, chunks):
+        target = total * share // chunks
+        lo, hi = cuts[-1], count
+        while lo < hi:
+            middle = (lo + hi) // 2
+            if int(indptr[middle]) + middle < target:
+                lo = middle + 1
+            else:
+                hi = middle
+        cuts.append(lo)
+    cuts.append(count)
+    return [(lo, hi) for lo, hi in zip(cuts[:-1], cuts[1:]) if lo < hi]

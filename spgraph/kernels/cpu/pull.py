@@ -1,0 +1,104 @@
+"""Masked SpMV as pull: every allowed row of the output gathers from its stored entries.
+
+Method: one row at a time over CSR; a row stops at the monoid's terminal value
+(Beamer's bottom-up step is the case of an `any` monoid under a complemented
+mask). Product, mask, accumulator and write are one pass, in place on C.
+Work: entries of the allowed rows, less what early exit saves, plus n lookups.
+
+Data encoding: A is CSR; u is a bitmap (`upresent`, `uvals`), or full; the mask is
+a bitmap; C is a bitmap (`cpresent`, `cvals`) or full. `row_gid`, `col_gid` are
+global ids for positional operators. `chpresent` marks changed entries of C.
+
+Compile-time: A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
+ACCUM, C_FULL, FRESH (C has no content yet), CHANGED, GLOBAL (ids differ from
+numbers), IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
+Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
+"""
+
+
+def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, chpresent,
+         row_gid, col_gid):
+    count = 0
+    changes = 0
+    for row in range(lo, hi):
+        allowed = True
+        if MASKED:
+            if M_FULL:
+                allowed = mvals[row] != 0
+            elif VALUED:
+                allowed = mpresent[row] != 0 and mvals[row] != 0
+            else:
+                allowed = mpresent[row] != 0
+            if COMPLEMENT:
+                allowed = not allowed
+        if not allowed:
+            if C_FULL:
+                count += 1
+            elif FRESH or REPLACE:
+                cpresent[row] = 0
+            else:
+                count += cpresent[row]
+            continue
+        found = False
+        total = IDENTITY
+        if GLOBAL:
+            i = row_gid[row]
+        else:
+            i = row
+        for e in range(indptr[row], indptr[row + 1]):
+            column = indices[e]
+            if U_FULL or upresent[column] != 0:
+                if A_ISO:
+                    a = avals[0]
+                else:
+                    a = avals[e]
+                if U_ISO:
+                    u = uvals[0]
+                else:
+                    u = uvals[column]
+                if GLOBAL:
+                    k = col_gid[column]
+                else:
+                    k = column
+                term = MULT(a, u, i, k)
+                found = True
+                if ANY:
+                    total = term
+                    break
+                total = ADD(total, term)
+                if HAS_TERMINAL:
+                    if total == TERMINAL:
+                        break
+        if found:
+            if ACCUM and not FRESH:
+                if C_FULL or cpresent[row] != 0:
+                    old = cvals[row]
+                    new = ACC(old, total)
+                    cvals[row] = new
+                    if CHANGED:
+                        if new != old:
+                            chpresent[row] = 1
+                            changes += 1
+                else:
+                    new = STORE(total)
+                    cvals[row] = new
+                    cpresent[row] = 1
+                    if CHANGED:
+                        chpresent[row] = 1
+                        changes += 1
+            else:
+                new = STORE(total)
+                if CHANGED:
+                    if FRESH or cpresent[row] == 0 or cvals[row] != new:
+                        chpresent[row] = 1
+                        changes += 1
+                cvals[row] = new
+                cpresent[row] = 1
+            count += 1
+        elif C_FULL:
+            count += 1
+        elif FRESH or not ACCUM:
+            cpresent[row] = 0
+        else:
+            count += cpresent[row]
+    return count, changes

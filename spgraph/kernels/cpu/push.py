@@ -1,0 +1,157 @@
+"""Masked SpMSpV as push: the stored entries of u scatter through the rows they select.
+
+`push_list` makes a new sparse result; an entry found before is combined in a
+sparse accumulator (`acc`, valid where `stamp` equals `epoch`, so nothing is
+cleared between calls), which also prunes duplicates. `push_scatter` combines
+into C itself, for an accumulator that is the monoid's own operator, and can
+emit the *changed set*: no temporary vector.
+Work: entries of the selected rows. Both first add up these entries and return -1
+without doing anything else if there are more than `limit` (then pull is cheaper).
+
+Data encoding: A is CSR by the rows that u selects; u and the output are lists
+(`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`.
+
+Compile-time: A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
+ISO_OUT (values are not written), CHANGED, C_FULL.
+Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
+"""
+
+
+def push_list(fidx, fvals, indptr, indices, avals, mpresent, mvals, stamp, epoch, acc, oidx, ovals, limit,
+              row_gid, col_gid):
+    size = fidx.size
+    edges = 0
+    for q in range(size):
+        source = fidx[q]
+        edges += indptr[source + 1] - indptr[source]
+    if edges > limit:
+        return -1
+    count = 0
+    for q in range(size):
+        source = fidx[q]
+        if U_ISO:
+            u = fvals[0]
+        else:
+            u = fvals[q]
+        if GLOBAL:
+            k = col_gid[source]
+        else:
+            k = source
+        for e in range(indptr[source], indptr[source + 1]):
+            target = indices[e]
+            if MASKED:
+                if M_FULL:
+                    allowed = mvals[target] != 0
+                elif VALUED:
+                    allowed = mpresent[target] != 0 and mvals[target] != 0
+                else:
+                    allowed = mpresent[target] != 0
+                if COMPLEMENT:
+                    allowed = not allowed
+                if not allowed:
+                    continue
+            if ANY or ISO_OUT:
+                if stamp[target] != epoch:
+                    stamp[target] = epoch
+                    oidx[count] = target
+                    if not ISO_OUT:
+                        if A_ISO:
+                            a = avals[0]
+                        else:
+                            a = avals[e]
+                        if GLOBAL:
+                            i = row_gid[target]
+                        else:
+                            i = target
+                        term = MULT(a, u, i, k)
+                        ovals[count] = STORE(term)
+                    count += 1
+            else:
+                if A_ISO:
+                    a = avals[0]
+                else:
+                    a = avals[e]
+                if GLOBAL:
+                    i = row_gid[target]
+                else:
+                    i = target
+                term = MULT(a, u, i, k)
+                if stamp[target] == epoch:
+                    before = acc[target]
+                    total = ADD(before, term)
+                    acc[target] = total
+                else:
+                    stamp[target] = epoch
+                    acc[target] = term
+                    oidx[count] = target
+                    count += 1
+    if not ANY and not ISO_OUT:
+        for q in range(count):
+            total = acc[oidx[q]]
+            ovals[q] = STORE(total)
+    return count
+
+
+def push_scatter(fidx, fvals, indptr, indices, avals, mpresent, mvals, cpresent, cvals, stamp, epoch, oidx, limit,
+                 row_gid, col_gid):
+    size = fidx.size
+    edges = 0
+    for q in range(size):
+        source = fidx[q]
+        edges += indptr[source + 1] - indptr[source]
+    if edges > limit:
+        return -1, 0
+    added = 0
+    changes = 0
+    for q in range(size):
+        source = fidx[q]
+        if U_ISO:
+            u = fvals[0]
+        else:
+            u = fvals[q]
+        if GLOBAL:
+            k = col_gid[source]
+        else:
+            k = source
+        for e in range(indptr[source], indptr[source + 1]):
+            target = indices[e]
+            if MASKED:
+                if M_FULL:
+                    allowed = mvals[target] != 0
+                elif VALUED:
+                    allowed = mpresent[target] != 0 and mvals[target] != 0
+                else:
+                    allowed = mpresent[target] != 0
+                if COMPLEMENT:
+                    allowed = not allowed
+                if not allowed:
+                    continue
+            if A_ISO:
+                a = avals[0]
+            else:
+                a = avals[e]
+            if GLOBAL:
+                i = row_gid[target]
+            else:
+                i = target
+            term = MULT(a, u, i, k)
+            if C_FULL or cpresent[target] != 0:
+                old = cvals[target]
+                new = ACC(old, term)
+                if new != old:
+                    cvals[target] = new
+                    if CHANGED:
+                        if stamp[target] != epoch:
+                            stamp[target] = epoch
+                            oidx[changes] = target
+                            changes += 1
+            else:
+                new = STORE(term)
+                cvals[target] = new
+                cpresent[target] = 1
+                added += 1
+                if CHANGED:
+                    stamp[target] = epoch
+                    oidx[changes] = target
+                    changes += 1
+    return added, changes

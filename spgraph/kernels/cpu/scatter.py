@@ -1,0 +1,140 @@
+"""Assign, gather and compact: kernels whose work is the length of a list.
+
+Data encoding: lists are (`tidx`, `tvals`); C and the mask are bitmaps or full as
+in `pull`. Every kernel that writes into C returns how many entries it added.
+
+Compile-time: T_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, ACCUM, C_FULL, GLOBAL,
+ISO_OUT. Operators: STORE(t), ACC(c, t), KEEP(x, i, thunk).
+"""
+
+
+def scatter(tidx, tvals, mpresent, mvals, cpresent, cvals):
+    """C<M>(accum) = T for a list T; entries of C outside T stay."""
+    added = 0
+    for q in range(tidx.size):
+        target = tidx[q]
+        if MASKED:
+            if M_FULL:
+                allowed = mvals[target] != 0
+            elif VALUED:
+                allowed = mpresent[target] != 0 and mvals[target] != 0
+            else:
+                allowed = mpresent[target] != 0
+            if COMPLEMENT:
+                allowed = not allowed
+            if not allowed:
+                continue
+        if T_ISO:
+            t = tvals[0]
+        else:
+            t = tvals[q]
+        if C_FULL:
+            if ACCUM:
+                old = cvals[target]
+                cvals[target] = ACC(old, t)
+            else:
+                cvals[target] = STORE(t)
+        elif cpresent[target] != 0:
+            if ACCUM:
+                old = cvals[target]
+                cvals[target] = ACC(old, t)
+            else:
+                cvals[target] = STORE(t)
+        else:
+            cvals[target] = STORE(t)
+            cpresent[target] = 1
+            added += 1
+    return added
+
+
+def masked_list(tidx, tvals, mpresent, mvals, oidx, ovals):
+    """The entries of the list T that the mask allows; returns their number."""
+    count = 0
+    for q in range(tidx.size):
+        target = tidx[q]
+        if M_FULL:
+            allowed = mvals[target] != 0
+        elif VALUED:
+            allowed = mpresent[target] != 0 and mvals[target] != 0
+        else:
+            allowed = mpresent[target] != 0
+        if COMPLEMENT:
+            allowed = not allowed
+        if allowed:
+            oidx[count] = target
+            if not ISO_OUT:
+                if T_ISO:
+                    t = tvals[0]
+                else:
+                    t = tvals[q]
+                ovals[count] = STORE(t)
+            count += 1
+    return count
+
+
+def select_list(tidx, tvals, thunk, gid, mpresent, mvals, oidx, ovals):
+    """The entries of the list T that KEEP and the mask accept; returns their number."""
+    count = 0
+    for q in range(tidx.size):
+        target = tidx[q]
+        if MASKED:
+            if M_FULL:
+                allowed = mvals[target] != 0
+            elif VALUED:
+                allowed = mpresent[target] != 0 and mvals[target] != 0
+            else:
+                allowed = mpresent[target] != 0
+            if COMPLEMENT:
+                allowed = not allowed
+            if not allowed:
+                continue
+        if T_ISO:
+            t = tvals[0]
+        else:
+            t = tvals[q]
+        if GLOBAL:
+            i = gid[target]
+        else:
+            i = target
+        keep = KEEP(t, i, thunk)
+        if keep:
+            oidx[count] = target
+            if not ISO_OUT:
+                ovals[count] = STORE(t)
+            count += 1
+    return count
+
+
+def select_bitmap(lo, hi, tpresent, tvals, thunk, gid, mpresent, mvals, oidx, ovals):
+    """The same for a bitmap or full T, rows lo..hi; the list starts at `oidx[lo]`."""
+    count = lo
+    for target in range(lo, hi):
+        if not T_FULL:
+            if tpresent[target] == 0:
+                continue
+        if MASKED:
+            if M_FULL:
+                allowed = mvals[target] != 0
+            elif VALUED:
+                allowed = mpresent[target] != 0 and mvals[target] != 0
+            else:
+                allowed = mpresent[target] != 0
+            if COMPLEMENT:
+                allowed = not allowed
+            if not allowed:
+                continue
+        if T_ISO:
+            t = tvals[0]
+        else:
+            t = tvals[target]
+        if GLOBAL:
+            i = gid[target]
+        else:
+            i = target
+        keep = KEEP(t, i, thunk)
+        if keep:
+            oidx[count] = target
+            if not ISO_OUT:
+                ovals[count] = STORE(t)
+            count += 1
+    return count - lo

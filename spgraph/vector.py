@@ -1,0 +1,284 @@
+"""Vector: a sparse vector, kept as a list, a bitmap or an array, whichever serves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semirings.dtypes import FP64, DataType, lookup_dtype
+from semirings.exceptions import DimensionMismatch, DomainMismatch
+from spgraph import engine
+from spgraph._base import CLASSES, EMPTY, RANK
+from spgraph._convert import describe, fit, is_number, to_size, to_values
+from spgraph._output import Output, mask_mismatch
+from spgraph._plans import MxV
+from spgraph._vector_make import VectorMake
+from spgraph._vector_ops import VectorExpression, VectorIndexExpr, VectorLike, input_mask_of
+from spgraph.block import VectorBlock
+from spgraph.indexing import all_of, single
+
+__all__ = ["Vector", "VectorExpression", "VectorIndexExpr"]
+
+
+class Vector(Output, VectorMake, VectorLike):
+    """A sparse vector.
+
+    Parameters
+    ----------
+    dtype : DataType, NumPy dtype or str, default FP64
+        Type of the values.
+    size : int, default 0
+        Number of positions.
+    name : str, optional
+        Shown by ``repr`` and in messages.
+
+    Attributes
+    ----------
+    dtype : DataType
+
+    See Also
+    --------
+    Vector.from_coo, Vector.from_dense, Vector.from_dict, Vector.from_pairs, Vector.from_scalar
+
+    Examples
+    --------
+    >>> import spgraph as sg
+    >>> v = sg.Vector("INT64", 4)
+    >>> v[[0, 2]] << 7
+    >>> v
+    Vector  nvals 2  size 4  INT64  bitmap
+    index  0  1  2  3
+    value  7     7
+    """
+
+    __slots__ = ("__weakref__", "_block", "_name", "dtype")
+
+    dtype: DataType
+    _weight = 1
+
+    def __init__(self, dtype: Any = FP64, size: int = 0, *, name: str | None = None):
+        self.dtype = dtype = lookup_dtype(dtype)
+        self._block = VectorBlock(to_size(size, "Vector", "size"), dtype.np_type)
+        self._name = name
+
+    @classmethod
+    def _wrap(cls, block: VectorBlock, name: str | None = None) -> Vector:
+        """A Vector that holds a block of the engine's."""
+        self = object.__new__(cls)
+        self.dtype = lookup_dtype(block.dtype)
+        self._block = block
+        self._name = name
+        return self
+
+    # ---- the protocol of operands (see spgraph._base) -------------------------------
+    @property
+    def _size(self) -> int:
+        return self._block.size
+
+    def _eval(self) -> Vector:
+        return self
+
+    def _node(self):
+        return engine.Leaf(self._block)
+
+    def _run(self, out, mask, accum, replace):
+        engine.vector_assign(out, mask, accum, replace, self._block, all_of(out.size))
+
+    def _formula(self, names) -> str:
+        return names.of(self)
+
+    # ---- writing ----------------------------------------------------------------------
+    def _update(self, value, mask=None, accum=None, replace=False, changed=None, input_mask=None) -> None:
+        block = self._block
+        rank = RANK.get(type(value))
+        if input_mask is not None:
+            if not isinstance(value, VectorIndexExpr):
+                raise TypeError("input_mask: it goes with an extraction, as in w(input_mask=m) << u[I]")
+            mask = input_mask_of(value._parent, value._index, input_mask, mask)
+        if rank != 1:
+            if changed is not None:
+                raise _changed_misused()
+            if rank is None and not is_number(value):
+                raise _no_value(value)
+            self._assign(all_of(block.size), value, mask, accum, replace, False)
+            return
+        if value._size != block.size:
+            raise DimensionMismatch(f"<<: the output has size {block.size}, but the result has size {value._size}")
+        if mask is not None:
+            if mask.parent.shape != (block.size,):
+                raise mask_mismatch(mask, (block.size,))
+            mask = mask._engine()
+        if changed is None:
+            value._run(block, mask, accum, replace)
+        else:
+            plan = value._plan if type(value) is not Vector else None
+            if type(plan) is not MxV:
+                raise _changed_misused()
+            plan.run(block, mask, accum, replace, self._changed_block(changed))
+
+    def _changed_block(self, changed: Any) -> VectorBlock:
+        if type(changed) is not Vector:
+            raise TypeError(f"changed: it is {describe(changed)}, but a Vector was wanted")
+        if changed is self:
+            raise TypeError("changed: it is the output itself, but another Vector was wanted")
+        if changed._size != self._size:
+            raise DimensionMismatch(
+                f"changed: it has size {changed._size}, but the output has size {self._size}"
+            )
+        if changed.dtype is not self.dtype:
+            raise DomainMismatch(f"changed: its dtype is {changed.dtype}, but that of the output is {self.dtype}")
+        return changed._block
+
+    def _assign(self, index, value, mask, accum, replace, sub) -> None:
+        block = self._block
+        one = type(index) is int
+        if mask is not None:
+            if sub and one:
+                raise TypeError("v[i](mask): one element takes no mask of its own; write v(mask)[i] << x")
+            wanted = (index.size,) if sub else (block.size,)
+            if mask.parent.shape != wanted:
+                raise mask_mismatch(mask, wanted)
+            mask = mask._engine()
+        value = self._assigned(index, value, accum)
+        if one:
+            if mask is None and (accum is None or value is None):
+                if value is not None:
+                    engine.vector_set(block, index, value)
+                elif accum is None:
+                    engine.vector_remove(block, index)
+                return
+            index = single(index)
+        if value is None:
+            value = VectorBlock(index.size, block.dtype)
+        engine.vector_assign(block, mask, accum, replace, value, index, sub=sub)
+
+    def _assigned(self, index, value, accum) -> Any:
+        """What is to be assigned: a block, a NumPy scalar, or None to delete."""
+        rank = RANK.get(type(value))
+        if rank == 1 and type(index) is not int:
+            if value._size != index.size:
+                raise DimensionMismatch(
+                    f"v[...] << u: u has size {value._size}, but the index selects {index.size} positions"
+                )
+            return value._block
+        if value is EMPTY:
+            return None
+        if rank == 0 or is_number(value):
+            return scalar_for(value, self.dtype, accum)
+        if rank is not None or type(index) is int or isinstance(value, (str, bytes)) or value is None:
+            wanted = "a number" if type(index) is int else "a Vector, a number or a list"
+            raise TypeError(f"v[...] << x: x is {describe(value)}, but {wanted} was wanted")
+        return listed(value, (index.size,), self.dtype, accum)
+
+    # ---- whole-object operations --------------------------------------------------------
+    @property
+    def name(self) -> str:
+        """Name given by the caller, or ``"v"``."""
+        return self._name or "v"
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def order(self) -> str:
+        """Order in which entries are stored, "natural" or "degree"; results do not depend on it."""
+        return self._block.partition.name
+
+    def clear(self) -> None:
+        """Remove all entries; the size stays."""
+        self._block.clear()
+
+    def resize(self, size: int) -> None:
+        """Change the size; entries beyond it are dropped."""
+        self._block.resize(to_size(size, "resize", "size"))
+
+    def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None) -> Vector:
+        """A copy of its own.
+
+        Parameters
+        ----------
+        dtype : optional
+            dtype of the copy; values are converted as the GraphBLAS specification says.
+        clear : bool, default False
+            Leave the copy empty.
+        mask : Mask, optional
+            Which entries to copy.
+        name : str, optional
+            Name of the copy.
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> v = sg.Vector.from_coo([0, 1], [1.5, 0])
+        >>> v.dup(mask=v.V).to_dict()
+        {0: 1.5}
+        """
+        if clear or mask is not None or (dtype is not None and lookup_dtype(dtype) is not self.dtype):
+            new = Vector(self.dtype if dtype is None else dtype, self._size, name=name)
+            if not clear:
+                new(mask=mask) << self
+            return new
+        return Vector._wrap(self._block.copy(), name)
+
+    def __copy__(self) -> Vector:
+        return self.dup(name=self._name)
+
+    def __deepcopy__(self, memo: Any) -> Vector:
+        return self.dup(name=self._name)
+
+    def __reduce__(self):
+        indices, values = self._coo()
+        if self._block.iso and values.size:
+            values = values[0]
+        return _unpickle, (self.dtype.name, self._size, indices, values, self._name)
+
+    def __sizeof__(self) -> int:
+        block = self._block
+        arrays = (block.indices, block.values, block.present)
+        return object.__sizeof__(self) + sum(a.nbytes for a in arrays if a is not None)
+
+    def __repr__(self) -> str:
+        from spgraph import display
+
+        return display.vector_text(self)
+
+    def _repr_html_(self) -> str:
+        from spgraph import display
+
+        return display.vector_html(self)
+
+
+def _unpickle(dtype, size, indices, values, name):
+    np_type = lookup_dtype(dtype).np_type
+    return Vector._wrap(engine.build_vector(size, indices, np.asarray(values, np_type), np_type), name)
+
+
+def scalar_for(value: Any, dtype: DataType, accum: Any) -> Any:
+    """A number to be stored (or, with an accumulator, its second operand); None if it is an empty Scalar."""
+    if RANK.get(type(value)) == 0:
+        value = value._number()
+        if value is None:
+            return None
+    return fit(value, dtype if accum is None else accum.type2, "<<", "value")
+
+
+def listed(value: Any, shape: tuple, dtype: DataType, accum: Any) -> Any:
+    """A list or array to be assigned to a part of `shape`, as a block."""
+    values, _ = to_values(value, dtype if accum is None else accum.type2, "<<", "values")
+    if values.shape != shape:
+        raise DimensionMismatch(f"<<: the values have shape {values.shape}, but the index selects shape {shape}")
+    return CLASSES[len(shape)].from_dense(values)._block
+
+
+def _no_value(value: Any) -> TypeError:
+    hint = "; lists are assigned with v[:] << x" if hasattr(value, "__iter__") and not isinstance(value, str) else ""
+    return TypeError(f"<<: the right side is {describe(value)}, but a Vector, an expression or a number was wanted{hint}")
+
+
+def _changed_misused() -> TypeError:
+    return TypeError("changed: it goes with w(accum, changed=c) << u.vxm(A) or << A.mxv(u)")
+
+
+CLASSES[1] = Vector

@@ -1,0 +1,123 @@
+"""Options, fixtures and the hypothesis profile of every test.
+
+``--engine graphblas`` runs the texts that are meant for spgraph under python-graphblas itself, on both sides:
+it checks the tests, whose expectations then come from an implementation that we did not write.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from graphs import GRAPHS, Graph
+from hypothesis import HealthCheck, settings
+
+from spgraph import oracle as oracle_module
+
+settings.register_profile(
+    "default",
+    deadline=None,
+    print_blob=True,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
+settings.register_profile("long", settings.get_profile("default"), max_examples=1000)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("spgraph")
+    group.addoption("--backend", choices=("cpu", "cuda"), default="cpu", help="where spgraph computes")
+    group.addoption("--devices", default="1", help="numbers of devices, such as 1,2,3,7 (default: 1)")
+    group.addoption(
+        "--engine",
+        choices=("spgraph", "graphblas"),
+        default="spgraph",
+        help="what is tested; graphblas: the tests themselves, against python-graphblas",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--backend") == "cuda":
+        try:
+            import cupy
+
+            cupy.cuda.runtime.getDeviceCount()
+        except Exception as error:
+            raise pytest.UsageError(f"--backend cuda: CuPy finds no CUDA device here: {error}") from error
+        raise pytest.UsageError("--backend cuda: this version of spgraph has no CUDA kernels yet")
+    try:
+        counts = _device_counts(config)
+    except ValueError:
+        counts = [0]
+    if min(counts) < 1:
+        given = config.getoption("--devices")
+        raise pytest.UsageError(f"--devices is {given!r}, but a list such as 1,2,3 was wanted")
+    if counts != [1]:
+        raise pytest.UsageError("--devices: this version of spgraph has one device")
+
+
+def _device_counts(config: pytest.Config) -> list[int]:
+    return [int(count) for count in config.getoption("--devices").split(",")]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "devices" in metafunc.fixturenames:
+        metafunc.parametrize("devices", _device_counts(metafunc.config), scope="session")
+
+
+@pytest.fixture(scope="session")
+def backend(pytestconfig: pytest.Config) -> str:
+    return pytestconfig.getoption("--backend")
+
+
+@pytest.fixture(scope="session")
+def gb(pytestconfig: pytest.Config) -> ModuleType:
+    """The engine under test, by the name that program texts give it."""
+    return importlib.import_module(pytestconfig.getoption("--engine"))
+
+
+@pytest.fixture
+def sg(pytestconfig: pytest.Config) -> ModuleType:
+    """spgraph, for tests of what python-graphblas does otherwise or does not have."""
+    if pytestconfig.getoption("--engine") != "spgraph":
+        pytest.skip("about spgraph alone")
+    return importlib.import_module("spgraph")
+
+
+@pytest.fixture(scope="session")
+def agree(gb: ModuleType) -> Any:
+    """``agree(text)`` runs ``text(gb)`` on the engine under test and on python-graphblas, and compares."""
+    reference = importlib.import_module("graphblas")
+
+    def run_both(text: Any, **rule: Any) -> Any:
+        got = text(gb)
+        oracle_module.compare(got, text(reference), name=text.__name__, **rule)
+        return got
+
+    return run_both
+
+
+@pytest.fixture(params=GRAPHS)
+def graph(request: pytest.FixtureRequest) -> Graph:
+    """Each of the small graphs: empty, one vertex, self-loop, isolated vertices, path, star, ..."""
+    return GRAPHS[request.param]
+
+
+@pytest.fixture(scope="session")
+def karate() -> Graph:
+    return GRAPHS["karate"]
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real graphs with recorded answers."""
+    folder = os.environ.get("SPGRAPH_DATA")
+    if not folder:
+        pytest.skip("SPGRAPH_DATA is not set: it names the folder of real graphs and their answers")
+    return Path(folder)
