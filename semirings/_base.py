@@ -44,26 +44,45 @@ class OpBase:
     def __init__(self, name: str, *, anonymous: bool = False) -> None:
         self.name, self.anonymous = name, anonymous
         self._typed = {}
+        self._reasons: dict[DataType, str] = {}  # why there is no typed operator
 
     def _make(self, dtype: DataType) -> Any:
-        """The typed operator; raises DomainMismatch where there is none."""
+        """The typed operator; raises DomainMismatch with the reason (or "") where there is none."""
         raise NotImplementedError
+
+    def _find_typed(self, dtype: DataType) -> Any:
+        """The typed operator, or None."""
+        typed = self._typed.get(dtype)
+        if typed is None and dtype not in self._reasons:
+            try:
+                typed = self._typed[dtype] = self._make(dtype)
+            except DomainMismatch as error:
+                self._reasons[dtype] = str(error)
+        return typed
+
+    def _same_as(self, dtype: DataType) -> Any:
+        """The typed operator of another type, for use in `_make`."""
+        typed = self._find_typed(dtype)
+        if typed is None:
+            raise DomainMismatch(self._reasons[dtype])
+        return typed
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is tuple:
             return self.resolve(*key)
         dtype = lookup_dtype(key)
-        typed = self._typed.get(dtype)
+        typed = self._find_typed(dtype)
         if typed is None:
-            typed = self._typed[dtype] = self._make(dtype)
+            why = f" ({self._reasons[dtype]})" if self._reasons[dtype] else ""
+            works = ", ".join(dt.name for dt in self.types)
+            raise DomainMismatch(f"{self!r} does not work with {dtype}{why}; it works with {works}")
         return typed
 
     def __contains__(self, key: Any) -> bool:
         try:
-            self[key]
+            return self._find_typed(lookup_dtype(key)) is not None
         except DomainMismatch:
             return False
-        return True
 
     @property
     def types(self) -> dict[DataType, DataType]:
@@ -73,9 +92,10 @@ class OpBase:
         --------
         >>> from semirings import binary
         >>> binary.band.types
-        {INT8: INT8, INT16: INT16, INT32: INT32, INT64: INT64, UINT8: UINT8, ...}
+        {INT8: INT8, INT16: INT16, INT32: INT32, INT64: INT64, UINT8: UINT8, UINT16: UINT16, UINT32: UINT32, UINT64: UINT64}
         """
-        return {dtype: self[dtype].return_type for dtype in ALL if dtype in self}
+        found = {dtype: self._find_typed(dtype) for dtype in ALL}
+        return {dtype: typed.return_type for dtype, typed in found.items() if typed is not None}
 
     def resolve(self, type1: Any, type2: Any = None) -> Any:
         """The typed operator for operands of these types (their common type, if there are two).
@@ -100,13 +120,6 @@ class OpBase:
 
     def _resolve(self, a: DataType, b: DataType) -> Any:
         return self[unify(a, b)]
-
-    def _refuse(self, dtype: DataType, why: str = "") -> DomainMismatch:
-        works = [dt.name for dt in ALL if dt != dtype and dt in self]
-        return DomainMismatch(
-            f"{self!r} does not work with {dtype}" + (f" ({why})" if why else "")
-            + (f"; it works with {', '.join(works)}" if works else "")
-        )
 
     def __repr__(self) -> str:
         return f"{self.kind}.{self.name}"

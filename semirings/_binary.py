@@ -31,11 +31,12 @@ def _cdiv(x: Any, y: Any) -> Any:
     if x.dtype.kind == "b":
         return x
     info = np.iinfo(x.dtype)
+    end = np.full_like(x, info.max)
     if info.min == 0:
-        return np.where(y == 0, np.where(x == 0, x, info.max), x // y)
+        return np.where(y == 0, np.where(x == 0, x, end), x // y)
     floor = x // y
     quotient = np.where((x < 0) ^ (y < 0), np.where(floor * y == x, floor, floor + 1), floor)
-    return np.where(y == 0, np.where(x == 0, x, np.where(x < 0, info.min, info.max)), quotient)
+    return np.where(y == 0, np.where(x == 0, x, np.where(x < 0, info.min, end)), quotient)
 
 
 def _pow(x: Any, y: Any) -> Any:
@@ -65,7 +66,13 @@ def _remainder(x: Any, y: Any) -> Any:
 
 
 def _ldexp(x: Any, y: Any) -> Any:
-    return np.ldexp(x, y.astype(np.int32))
+    exponent = np.where(np.isnan(y), 0, np.clip(y, -5000, 5000))  # all beyond is 0 or infinite
+    return np.ldexp(x, exponent.astype(np.int32))
+
+
+def _of_ints(func: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A function of integers that takes booleans as INT8."""
+    return lambda x, y: func(x.astype(np.int8), y.astype(np.int8)) if x.dtype.kind == "b" else func(x, y)
 
 
 def _in_bits(x: Any, k: Any) -> Any:
@@ -136,7 +143,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     # name: function, domain, coercions, result, name with the operands exchanged
     "first": (lambda x, y: x, ALL, None, None, "second"),
     "second": (lambda x, y: y, ALL, None, None, "first"),
-    "any": (lambda x, y: x, ALL, None, None, "any"),
+    "any": (lambda x, y: y, ALL, None, None, "any"),
     "pair": (lambda x, y: np.ones_like(x), ALL, None, None, "pair"),
     "plus": (np.add, ALL, None, None, "plus"),
     "minus": (_minus, ALL, None, None, "rminus"),
@@ -201,8 +208,8 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "numpy.fmod": (np.fmod, None, None, None, None),
     "numpy.mod": (np.remainder, None, None, None, None),
     "numpy.remainder": (np.remainder, None, None, None, None),
-    "numpy.gcd": (np.gcd, None, None, None, "numpy.gcd"),
-    "numpy.lcm": (np.lcm, None, None, None, "numpy.lcm"),
+    "numpy.gcd": (_of_ints(np.gcd), None, None, None, "numpy.gcd"),
+    "numpy.lcm": (_of_ints(np.lcm), None, None, None, "numpy.lcm"),
     "numpy.left_shift": (np.left_shift, None, None, None, None),
     "numpy.right_shift": (np.right_shift, None, None, None, None),
 }

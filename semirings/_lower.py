@@ -128,8 +128,12 @@ def _logical(name: str) -> Callable[[Expr, Expr], Expr]:
     return lambda x, y: Call(_ON_BOOLS[name], (_truth(x), _truth(y)), BOOL)
 
 
-def _scaled(factor: float) -> Callable[[Expr], Expr]:
-    return lambda x: Call("multiply", (x, Const(factor, x.dtype)), x.dtype)
+def _scaled(up: float, down: float) -> Callable[[Expr], Expr]:
+    def scale(x: Expr) -> Expr:
+        factor = x.dtype.type(up) / x.dtype.type(down)
+        return Call("multiply", (x, Const(factor, x.dtype)), x.dtype)
+
+    return scale
 
 
 def _divmod(x: Expr, y: Expr) -> tuple[Expr, ...]:
@@ -183,10 +187,10 @@ COMPOUND: dict[str, Callable[..., Any]] = {
     "power": _power,
     "float_power": _power,
     "reciprocal": _reciprocal,
-    "deg2rad": _scaled(np.pi / 180),
-    "radians": _scaled(np.pi / 180),
-    "rad2deg": _scaled(180 / np.pi),
-    "degrees": _scaled(180 / np.pi),
+    "deg2rad": _scaled(np.pi, 180),
+    "radians": _scaled(np.pi, 180),
+    "rad2deg": _scaled(180, np.pi),
+    "degrees": _scaled(180, np.pi),
     "heaviside": _heaviside,
     "divmod": _divmod,
     "modf": _modf,

@@ -142,7 +142,6 @@ class FunctionOp(OpBase):
         self.returns = returns
         self.is_positional = positional
         self._commutes_to = commutes_to
-        self._reasons: dict[DataType, str] = {}
 
     @property
     def thunk_is_index(self) -> bool:
@@ -177,28 +176,18 @@ class FunctionOp(OpBase):
     def _make(self, dtype: DataType) -> Any:
         target = self.coercions.get(dtype)
         if target is not None:
-            return self[target]
+            return self._same_as(target)
         if self.domain is not None and dtype not in self.domain:
-            raise self._refuse(dtype)
-        if dtype in self._reasons:
-            raise self._refuse(dtype, self._reasons[dtype])
-        try:
-            expr = trace(self.func, self.input_types(dtype))
-            halves = dtype.np_type.itemsize == 1 and expr.dtype.kind == "f"
-            if self.returns is not None:
-                expr = cast(expr, (dtype if self.returns == SAME else self.returns).np_type)
-        except DomainMismatch as error:
-            self._reasons[dtype] = str(error)
-            raise self._refuse(dtype, str(error)) from None
+            raise DomainMismatch
+        expr = trace(self.func, self.input_types(dtype))
+        halves = dtype.np_type.itemsize == 1 and expr.dtype.kind == "f"
+        if self.returns is not None:
+            expr = cast(expr, (dtype if self.returns == SAME else self.returns).np_type)
         self._check(expr)
         return self.typed_class(self, dtype, expr, halves)
 
     def _check(self, expr: Expr) -> None:
         """Whether an operator of this kind may compute this."""
-
-    def _refuse(self, dtype: DataType, why: str = "") -> DomainMismatch:
-        self._reasons.setdefault(dtype, why)
-        return super()._refuse(dtype, why)
 
     def _call_values(self, *args: Any, typed: Any = None, **kwargs: Any) -> Any:
         """NumPy arrays and Python scalars: the NumPy reference."""

@@ -131,14 +131,6 @@ def sr_upow(x, n):
     return result
 
 
-def sr_gcd(x, y):
-    a = abs(np.int64(x))
-    b = abs(np.int64(y))
-    while b != 0:
-        a, b = b, a % b
-    return a
-
-
 def sr_ugcd(x, y):
     a = np.uint64(x)
     b = np.uint64(y)
@@ -147,16 +139,12 @@ def sr_ugcd(x, y):
     return a
 
 
-def sr_lcm(x, y):
-    p = abs(np.int64(x))
-    q = abs(np.int64(y))
-    a = p
-    b = q
-    while b != 0:
+def sr_gcd(x, y):
+    a = np.uint64(abs(np.int64(x)))
+    b = np.uint64(abs(np.int64(y)))
+    while b != np.uint64(0):
         a, b = b, a % b
-    if a == 0:
-        return a
-    return p // a * q
+    return np.int64(a)
 
 
 def sr_ulcm(x, y):
@@ -169,6 +157,18 @@ def sr_ulcm(x, y):
     if a == np.uint64(0):
         return a
     return p // a * q
+
+
+def sr_lcm(x, y):
+    p = np.uint64(abs(np.int64(x)))
+    q = np.uint64(abs(np.int64(y)))
+    a = p
+    b = q
+    while b != np.uint64(0):
+        a, b = b, a % b
+    if a == np.uint64(0):
+        return np.int64(0)
+    return np.int64(p // a * q)
 
 
 def sr_binom(n, k):
@@ -194,21 +194,23 @@ def sr_erfc(x):
 
 
 def sr_lgamma(x):
-    if x != x:
-        return np.float64(x)
-    if np.isinf(x) or x > 2.55e305 or (x <= 0 and x == np.floor(x)):
+    v = np.float64(x)
+    if v != v:
+        return v
+    if np.isinf(v) or v > 2.55e305 or (v <= 0 and v == np.floor(v)):
         return np.float64(np.inf)
-    return np.float64(math.lgamma(x))
+    return np.float64(math.lgamma(v))
 
 
 def sr_tgamma(x):
-    if x == 0:
-        return np.copysign(np.float64(np.inf), np.float64(x))
-    if x != x or (x < 0 and (np.isinf(x) or x == np.floor(x))):
+    v = np.float64(x)
+    if abs(v) < 5.6e-309:
+        return np.copysign(np.float64(np.inf), v)
+    if v != v or (v < 0 and (np.isinf(v) or v == np.floor(v))):
         return np.float64(np.nan)
-    if x > 171.7:
+    if v > 171.7:
         return np.float64(np.inf)
-    return np.float64(math.gamma(x))
+    return np.float64(math.gamma(v))
 
 
 def sr_frexp_mantissa(x):

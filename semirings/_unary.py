@@ -45,6 +45,12 @@ def _position(index: str, offset: int) -> Any:
     return position
 
 
+def _reciprocal(x: Any) -> Any:
+    if x.dtype.kind == "f":
+        return np.reciprocal(x)
+    return np.where(x == 0, 0, np.reciprocal(np.where(x == 0, np.ones_like(x), x)))
+
+
 def _sign(x: Any) -> Any:
     return x.astype(np.int8) if _is_bool(x) else np.sign(x)
 
@@ -72,7 +78,7 @@ FUNCTIONS = {
     "numpy.fabs": (np.fabs, None, None, None),
     "numpy.sign": (_sign, ALL, None, None),
     "numpy.square": (np.square, None, None, None),
-    "numpy.reciprocal": (np.reciprocal, None, None, None),
+    "numpy.reciprocal": (_reciprocal, None, None, None),
     "numpy.signbit": (np.signbit, None, None, None),
     "numpy.spacing": (np.spacing, None, None, None),
     "numpy.deg2rad": (np.deg2rad, None, None, None),

@@ -15,9 +15,10 @@ conversions stand in the tree as `Cast`. Arithmetic on integers is modular.
 minimum(add(x, y), 100)
 >>> evaluate(e, {"x": np.array([1, 90], "i1"), "y": np.array([2, 20], "i1")})
 array([  3, 100], dtype=int8)
+>>> from semirings.expr import to_python
 >>> print(*to_python(e, "z"), sep="\\n")
 t_0 = np.int8(x + y)
-z = np.int8(t_0 if t_0 < np.int8(100) or t_0 != t_0 else np.int8(100))
+z = np.int8(t_0 if t_0 < np.int8(100) else np.int8(100))
 """
 
 from __future__ import annotations

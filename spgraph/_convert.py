@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from semirings.dtypes import BOOL, FP64, INT64, UINT64, DataType, lookup_dtype
+from semirings.dtypes import ALL, BOOL, FP64, INT64, UINT64, DataType, lookup_dtype
 from semirings.exceptions import DomainMismatch, InvalidValue
 from spgraph._base import RANK
 
@@ -50,25 +50,25 @@ def is_number(value: Any) -> bool:
 
 def fit(value: Any, dtype: DataType, function: str, argument: str) -> np.generic:
     """A Python or NumPy number as a NumPy scalar of `dtype`, or InvalidValue if it can't be held."""
-    np_type = dtype.np_type
-    kind = np_type.kind
+    make, kind, low, high = _RANGES[dtype.name]
+    given = type(value)
+    if (given is int or (given is float and kind == "f")) and low <= value <= high:
+        return make(value)
     if kind == "b":
         infer_dtype(value, function, argument)
         return np.bool_(value != 0)
-    plain = value if type(value) in _PYTHON_TYPES else _plain(value, function, argument)
+    plain = value if given in _PYTHON_TYPES else _plain(value, function, argument)
     if kind == "f":
-        largest = _LARGEST[dtype.name]
-        if not -largest <= plain <= largest and (type(plain) is not float or math.isfinite(plain)):
+        if not low <= plain <= high and (type(plain) is not float or math.isfinite(plain)):
             raise _does_not_fit(value, dtype, function, argument)
-        return np_type.type(plain)
+        return make(plain)
     if type(plain) is float:
         if not plain.is_integer():  # NaN and infinities are not, either
             raise _does_not_fit(value, dtype, function, argument)
         plain = int(plain)
-    limits = _LIMITS[dtype.name]
-    if not limits[0] <= plain <= limits[1]:
+    if not low <= plain <= high:
         raise _does_not_fit(value, dtype, function, argument)
-    return np_type.type(plain)
+    return make(plain)
 
 
 def _plain(value, function, argument):
@@ -76,14 +76,17 @@ def _plain(value, function, argument):
     return value.item() if isinstance(value, (np.generic, np.ndarray)) else operator.pos(value)
 
 
-def _limits() -> dict[str, tuple[int, int]]:
-    names = [f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
-    infos = {name: np.iinfo(lookup_dtype(name).np_type) for name in names}
-    return {name: (int(info.min), int(info.max)) for name, info in infos.items()}
+def _range(dtype: DataType) -> tuple:
+    """Scalar type, kind, smallest and largest number of a dtype."""
+    np_type = dtype.np_type
+    if np_type.kind == "b":
+        return np_type.type, "b", -math.inf, math.inf
+    info = np.finfo(np_type) if np_type.kind == "f" else np.iinfo(np_type)
+    number = float if np_type.kind == "f" else int
+    return np_type.type, np_type.kind, number(info.min), number(info.max)
 
 
-_LIMITS = _limits()
-_LARGEST = {"FP32": float(np.finfo(np.float32).max), "FP64": float(np.finfo(np.float64).max)}
+_RANGES = {dtype.name: _range(dtype) for dtype in ALL}
 
 
 def _does_not_fit(value, dtype, function, argument):
@@ -145,10 +148,10 @@ def cast_values(array: np.ndarray, dtype: DataType, function: str, argument: str
             bad = np.isinf(result) & np.isfinite(array) if source.kind == "f" else np.isinf(result)
         elif source.kind == "f":
             # 2.0**63 is the first float beyond INT64; comparing with float limits is exact at both ends
-            low, high = _LIMITS[dtype.name]
+            low, high = _RANGES[dtype.name][2:]
             bad = ~((array >= low) & (array < float(high + 1)) & (array == np.trunc(array)))
         else:
-            low, high = _LIMITS[dtype.name]
+            low, high = _RANGES[dtype.name][2:]
             bad = (array < low) | (array > high)
     if bad.any():
         where = int(np.argmax(bad.ravel()))
@@ -160,7 +163,7 @@ def cast_values(array: np.ndarray, dtype: DataType, function: str, argument: str
 
 def to_size(value: Any, function: str, argument: str) -> int:
     """A dimension: a non-negative integer."""
-    if type(value) is int and value >= 0:
+    if type(value) is int and 0 <= value <= INT64_MAX:
         return value
     try:
         if isinstance(value, (bool, np.bool_)):
@@ -168,8 +171,10 @@ def to_size(value: Any, function: str, argument: str) -> int:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{function}: {argument} is {value!r}, but an integer was wanted") from None
-    if not 0 <= number <= INT64_MAX:
+    if number < 0:
         raise InvalidValue(f"{function}: {argument} is {number}, but 0 or more was wanted")
+    if number > INT64_MAX:
+        raise InvalidValue(f"{function}: {argument} is {number}, but at most 2**63 - 1 was wanted")
     return number
 
 

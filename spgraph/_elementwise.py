@@ -239,6 +239,7 @@ def _combined(kind, function, left, right, op, ldefault=None, rdefault=None):
         plan = Recipe(
             lambda: _broadcast(kind, left, right, op, ldefault, rdefault),
             lambda names: ewise_text(kind, left, right, op, ldefault, rdefault, names),
+            (left, right),
         )
         matrix = right if left.ndim == 1 else left
         return matrix._lazy(plan, op.return_type, shape)

@@ -224,11 +224,12 @@ class ReduceRows(Plan):
 class Recipe(Plan):
     """Several steps: `make()` gives the result as an object, which is then written (any rank)."""
 
-    __slots__ = ("make", "text")
+    __slots__ = ("make", "operands", "text")
 
-    def __init__(self, make, text):
+    def __init__(self, make, text, operands):
         self.make = make
         self.text = text
+        self.operands = operands
 
     def run(self, out, mask, accum, replace):
         self.make()._run(out, mask, accum, replace)
@@ -295,11 +296,12 @@ class Inner(Plan):
 class ComputeRecipe(Plan):
     """Several steps that end in one value."""
 
-    __slots__ = ("compute", "text")
+    __slots__ = ("compute", "operands", "text")
 
-    def __init__(self, compute, text):
+    def __init__(self, compute, text, operands):
         self.compute = compute
         self.text = text
+        self.operands = operands
 
     def formula(self, names):
         return self.text(names)

@@ -47,7 +47,7 @@ def binary(op: Any, d1: DataType, d2: DataType, function: str, argument: str = "
     key = (op, d1.name, d2.name)
     found = _binary.get(key)
     if found is None:
-        found = _remember(_binary, key, _typed(_as_binary(op, function, argument), d1, d2, function))
+        found = _remember(_binary, key, _typed_binary(_as_binary(op, function, argument), d1, d2, function))
     return found
 
 
@@ -79,14 +79,11 @@ def semiring(op: Any, d1: DataType, d2: DataType, function: str) -> Any:
 
 
 def monoid(op: Any, dtype: DataType, function: str) -> Any:
-    """A typed monoid, or an untyped aggregator, for a reduction."""
+    """A typed monoid or aggregator, for a reduction."""
     key = (op, dtype.name)
     found = _monoid.get(key)
     if found is None:
-        found = _as_reduction(op, function)
-        if found.kind != "agg":
-            found = _typed(found, dtype, None, function)
-        _remember(_monoid, key, found)
+        found = _remember(_monoid, key, _typed(_as_reduction(op, function), dtype, None, function))
     return found
 
 
@@ -117,7 +114,7 @@ def bound(op: Any, d1: DataType, d2: DataType, function: str, side: str) -> Any:
         else:
             hint = "; it takes no scalar" if operator.kind == "unary" else ""
             operator = _as_binary(operator, function, "op", hint)
-        found = _remember(_bound, key, _typed(operator, d1, d2, function))
+        found = _remember(_bound, key, _typed_binary(operator, d1, d2, function))
     return found
 
 
@@ -157,6 +154,11 @@ def _typed(operator, d1, d2, function):
         raise DomainMismatch(f"{function}: {error}") from None
 
 
+def _typed_binary(operator, d1, d2, function):
+    typed = _typed(operator, d1, d2, function)
+    return typed.binaryop if operator.kind == "monoid" else typed
+
+
 def _operator(op: Any, kind: str, function: str, also: str = "") -> Any:
     """What the caller gave, as an operator of whatever kind."""
     if hasattr(type(op), "kind") and hasattr(type(op), "resolve"):
@@ -188,9 +190,7 @@ def _from_string(text: str, kind: str, function: str, also: str) -> Any:
 
 def _as_binary(op: Any, function: str, argument: str, hint: str = "") -> Any:
     operator = _operator(op, "binary", function)
-    if operator.kind == "monoid":
-        return operator.binaryop
-    if operator.kind != "binary":
+    if operator.kind not in ("binary", "monoid"):
         if operator.kind == "semiring":
             hint = f"; {operator!r}.binaryop is one"
         raise _wrong_kind(operator, "binary", function, argument, hint)

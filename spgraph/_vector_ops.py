@@ -199,7 +199,7 @@ class VectorLike(VectorReads):
         def text(names):
             return f"{self._formula(names)}.reposition({offset})"
 
-        return VectorExpression(Recipe(make, text), self.dtype, size)
+        return VectorExpression(Recipe(make, text, (self,)), self.dtype, size)
 
 
 _PLAIN_MATRIX: set[type] = set()  # Matrix and TransposedMatrix, once defined

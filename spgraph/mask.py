@@ -26,6 +26,7 @@ __all__ = ["ComplementedStructuralMask", "ComplementedValueMask", "Mask", "Struc
 
 # The engine's masks (block, complement, structural) say what the classes here say, about storage.
 EngineMask = engine.Mask
+_new = tuple.__new__  # half the time of calling a NamedTuple
 
 
 class Mask:
@@ -145,7 +146,7 @@ class StructuralMask(Mask):
         return ComplementedStructuralMask(self.parent)
 
     def _engine(self) -> EngineMask:
-        return EngineMask(self.parent._block, False, True)
+        return _new(EngineMask, (self.parent._block, False, True))
 
 
 class ComplementedStructuralMask(Mask):
@@ -156,7 +157,7 @@ class ComplementedStructuralMask(Mask):
     _text = "~{}.S"
 
     def _engine(self) -> EngineMask:
-        return EngineMask(self.parent._block, True, True)
+        return _new(EngineMask, (self.parent._block, True, True))
 
 
 class ValueMask(Mask):
@@ -167,7 +168,7 @@ class ValueMask(Mask):
     _text = "{}.V"
 
     def _engine(self) -> EngineMask:
-        return EngineMask(self.parent._block, False, False)
+        return _new(EngineMask, (self.parent._block, False, False))
 
 
 class ComplementedValueMask(Mask):
@@ -178,7 +179,7 @@ class ComplementedValueMask(Mask):
     _text = "~{}.V"
 
     def _engine(self) -> EngineMask:
-        return EngineMask(self.parent._block, True, False)
+        return _new(EngineMask, (self.parent._block, True, False))
 
 
 _INVERSE: dict[type, type] = {

@@ -17,6 +17,7 @@ from spgraph._vector_make import VectorMake
 from spgraph._vector_ops import VectorExpression, VectorIndexExpr, VectorLike, input_mask_of
 from spgraph.block import VectorBlock
 from spgraph.indexing import all_of, single
+from spgraph.mask import StructuralMask, ValueMask
 
 __all__ = ["Vector", "VectorExpression", "VectorIndexExpr"]
 
@@ -76,6 +77,16 @@ class Vector(Output, VectorMake, VectorLike):
     def _size(self) -> int:
         return self._block.size
 
+    @property
+    def S(self) -> StructuralMask:
+        """Mask: where there is an entry."""
+        return StructuralMask(self)
+
+    @property
+    def V(self) -> ValueMask:
+        """Mask: where there is an entry that is not zero."""
+        return ValueMask(self)
+
     def _eval(self) -> Vector:
         return self
 
@@ -96,26 +107,32 @@ class Vector(Output, VectorMake, VectorLike):
             if not isinstance(value, VectorIndexExpr):
                 raise TypeError("input_mask: it goes with an extraction, as in w(input_mask=m) << u[I]")
             mask = input_mask_of(value._parent, value._index, input_mask, mask)
-        if rank != 1:
-            if changed is not None:
-                raise _changed_misused()
-            if rank is None and not is_number(value):
-                raise _no_value(value)
-            self._assign(all_of(block.size), value, mask, accum, replace, False)
-            return
-        if value._size != block.size:
-            raise DimensionMismatch(f"<<: the output has size {block.size}, but the result has size {value._size}")
         if mask is not None:
-            if mask.parent.shape != (block.size,):
+            parent = mask.parent
+            if parent.ndim != 1 or parent._block.size != block.size:
                 raise mask_mismatch(mask, (block.size,))
             mask = mask._engine()
-        if changed is None:
-            value._run(block, mask, accum, replace)
-        else:
-            plan = value._plan if type(value) is not Vector else None
-            if type(plan) is not MxV:
-                raise _changed_misused()
-            plan.run(block, mask, accum, replace, self._changed_block(changed))
+        if rank == 1:
+            if value._size != block.size:
+                raise DimensionMismatch(
+                    f"<<: the output has size {block.size}, but the result has size {value._size}"
+                )
+            if changed is None:
+                value._run(block, mask, accum, replace)
+            else:
+                plan = value._plan if type(value) is not Vector else None
+                if type(plan) is not MxV:
+                    raise _changed_misused()
+                plan.run(block, mask, accum, replace, self._changed_block(changed))
+            return
+        if changed is not None:
+            raise _changed_misused()
+        if rank is None and not is_number(value):
+            raise _no_value(value)
+        value = scalar_for(value, self.dtype, accum)
+        if value is None:
+            value = VectorBlock(block.size, block.dtype)
+        engine.vector_assign(block, mask, accum, replace, value, all_of(block.size))
 
     def _changed_block(self, changed: Any) -> VectorBlock:
         if type(changed) is not Vector:

@@ -26,7 +26,7 @@ class MatrixBlock:
     stored pattern and values equal those of the transpose.
     """
 
-    __slots__ = ("_transpose", "cols", "dtype", "indices", "indptr", "iso", "missed", "ncols", "nrows", "rows", "symmetric",
+    __slots__ = ("_cuts", "_transpose", "cols", "dtype", "indices", "indptr", "iso", "missed", "ncols", "nrows", "rows", "symmetric",
                  "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL):
@@ -55,6 +55,7 @@ class MatrixBlock:
         self.iso = iso
         self.symmetric = symmetric
         self._transpose = None
+        self._cuts = None
         self.missed = 0  # work that the missing transpose would have saved, see engine.vector_products
         if rows is not None:
             self.rows = rows
@@ -71,6 +72,7 @@ class MatrixBlock:
         new = MatrixBlock.__new__(MatrixBlock)
         new.assume(self)
         new._transpose = None
+        new._cuts = None
         for name in ("indptr", "indices", "values"):
             setattr(new, name, getattr(self, name).copy())
         return new
@@ -122,6 +124,27 @@ class MatrixBlock:
         )
         if self.symmetric:
             self._transpose = None
+
+    # ---- column ranges ----------------------------------------------------------
+    def column_ranges(self, parts: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """The rows cut into `parts` ranges of columns with about equal entries.
+
+        Returns
+        -------
+        list of (first column, begin, end)
+            Row s has the entries ``begin[s]:end[s]`` in this range. Made at first
+            use and kept: nrows offsets per cut.
+        """
+        if self._cuts is None or len(self._cuts) != parts:
+            from spgraph.kernels.cpu.cuts import cut_columns
+
+            # a sample of the entries tells where the columns' quantiles lie
+            sample = np.sort(self.indices[:: max(self.nvals >> 16, 1)])
+            borders = [int(sample[sample.size * part // parts]) for part in range(1, parts)] if sample.size else []
+            edges = [self.indptr[:-1], *(cut_columns(self.indptr, self.indices, border) for border in borders),
+                     self.indptr[1:]]
+            self._cuts = list(zip([0, *borders], edges[:-1], edges[1:]))
+        return self._cuts
 
     # ---- order ---------------------------------------------------------------
     def rehome(self, rows: Partition, cols: Partition) -> MatrixBlock:

@@ -44,9 +44,9 @@ class VectorBlock:
         """Take over local `indices` and `values` as the whole content."""
         self.format = "sparse"
         self.indices = indices
-        self.values = values
+        self.values = values if indices.size else values[:0]
         self.present = None
-        self.iso = iso
+        self.iso = iso and indices.size > 0
         self.nvals = indices.size
         self.sorted = sorted
         if partition is not None:

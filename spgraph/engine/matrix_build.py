@@ -98,8 +98,10 @@ def _repeated_message(indptr, indices, repeated) -> str:
     rows = np.searchsorted(indptr, same, "right") - 1
     inside = indptr[rows + 1] > same + 1
     row, col = int(rows[inside][0]), int(indices[same[inside][0]])
-    return (f"build: {repeated} of {indices.size} entries repeat a position, the first is (row, column) = "
-            f"({row}, {col}); give dup_op, for instance binary.plus, to say how duplicates combine")
+    return (
+        f"build: {repeated} of {indices.size} entries repeat a position, the first is (row, column) = "
+        f"({row}, {col}); give dup_op, for instance binary.plus, to say how duplicates combine"
+    )
 
 
 def matrix_coo(A: MatrixBlock, a_t: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 Direction follows direction-optimising BFS (Beamer, Asanovic, Patterson, SC
 2012) with its thresholds derived from costs per step instead of fixed factors:
 pushing costs `PUSH` per edge of the frontier; pulling costs `LOOK` per row and
-`PULL` per entry looked at. Under a monoid with a terminal value an allowed row
+`PULL` per entry looked at; both share their work among the threads. Under a monoid with a terminal value an allowed row
 stops early: when a share p of all edges leaves the frontier, after about 1/p
 entries.
 """
@@ -14,10 +14,10 @@ import math
 
 __all__ = ["push_limit"]
 
-PUSH = 3.0  # ns per scattered edge, one thread (2-core EPYC, rmat:20)
-PULL = 2.0  # ns per gathered entry, divided by the threads
-LOOK = 0.7  # ns per row that is only looked at, divided by the threads
-START = 20_000.0  # ns to share a kernel among threads and to change formats
+PUSH = 6.0  # ns per scattered edge (one thread of a 2-core EPYC, rmat:20)
+PULL = 2.0  # ns per gathered entry
+LOOK = 0.7  # ns per row that is only looked at
+START = 20_000.0  # ns to change formats and to wake a thread
 
 
 def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: int) -> float:
@@ -43,12 +43,12 @@ def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: i
     >>> 0 < limit < 16000
     True
     """
-    look = rows * LOOK / threads + START
     if not rows:
         return math.inf
-    whole = look + edges * (allowed / rows) * PULL / threads
+    look = rows * LOOK + START * threads
+    whole = look + edges * (allowed / rows) * PULL
     if not early_exit or whole <= rows * PUSH:
         return whole / PUSH
-    # push * m = look + allowed * (edges / m) * pull, solved for m
-    work = allowed * edges * PULL / threads
+    # PUSH * m = look + allowed * (edges / m) * PULL, solved for m
+    work = allowed * edges * PULL
     return min(whole / PUSH, (look + math.sqrt(look * look + 4 * PUSH * work)) / (2 * PUSH))

@@ -179,6 +179,8 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
         block.to_bitmap()
     view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out)
     fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    if not fresh and any(block is out for block in plan.blocks):
+        out.expand()  # it is updated while it is read, position by position
     signature = plan.signature(tree)
     scalars = [_scalar_block(out.size, value) for value in plan.scalars]
     write_chain(out, view, mask is None or not replace, accum, fresh, signature,

@@ -23,7 +23,7 @@ from spgraph.engine.workspace import workspace
 from spgraph.kernels.cpu import pull as pull_kernels
 from spgraph.kernels.cpu import push as push_kernels
 from spgraph.kernels.cpu._specialise import get_kernel
-from spgraph.kernels.cpu._threads import parallel_for, split_rows, threads
+from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, parallel_for, split_rows, threads
 
 __all__ = ["mxv"]
 
@@ -33,6 +33,7 @@ NO_IDS = np.empty(0, np.int64)
 # Making the CSR of the transpose costs about this many gathers per entry; it is
 # made once the work that it would have saved adds up to that.
 TRANSPOSE_COST = 6
+MOST_RANGES = 16  # column ranges that push is spread over; each costs an offset per row
 
 
 class Term(NamedTuple):
@@ -122,12 +123,20 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     view = view_mask(mask, out.size, outer, copy=not fresh and mask is not None and mask.block is out)
     product = _Product(out, mask, view, accum, replace, A, transposed, u, semiring, flipped, changed, fresh)
     limit = _limit(product, direction)
-    if limit is None or u.nvals > limit or not product.push(limit):
+    if limit is None or _expected_edges(product) > limit or not product.push(limit):
         product.pull()
     if overwritten is not None:
         changed.assume(differences(overwritten, out))
     elif changed is not None and fresh:
         changed.assume(out.copy())
+
+
+def _expected_edges(product: _Product) -> float:
+    """At least so many edges leave u: exact counting is left to push, unless u must be made a list for it."""
+    u, A = product.u, product.A
+    if u.format == "sparse":
+        return u.nvals
+    return u.nvals * (A.nvals / max(u.size, 1))
 
 
 def _limit(product: _Product, direction: str | None) -> float | None:
@@ -225,15 +234,31 @@ class _Product:
             acc = space.array("acc", term.dtype)
         else:
             values, acc = _scalar_array(dtype), _scalar_array(term.dtype)
-        count = kernel(
-            u.nvals * 8, u.indices, u.values, A.indptr, A.indices, A.values, view.present, view.values, space.stamp,
-            space.next_epoch(), acc, space.indices, values, limit, *self._ids(A, swap=True))
-        if count < 0:
+        args = (u.indices, u.values, A.indices, A.values, view.present, view.values, space.stamp, space.next_epoch(),
+                acc, space.indices, values)
+        parts = self._spread(kernel, A, limit, args)
+        if parts is None:
             return None
-        indices = space.indices[:count].copy()
+        pieces = [slice(base, base + count) for base, count in parts if count]
+        indices = _gathered(space.indices, pieces)
         if iso is None:
-            return indices, values[:count].copy(), False
-        return indices, np.array([cast_scalar(iso, dtype)]), True
+            return indices, _gathered(values, pieces), False
+        return indices, np.array([cast_scalar(iso, dtype)]), indices.size > 0
+
+    def _spread(self, kernel, A, limit, args):
+        """Run a push kernel on one thread, or on ranges of columns: [(base, result)], None if above the limit."""
+        ids = self._ids(A, swap=True)
+        work = self.u.nvals * 8
+        alone = limit if threads() == 1 else min(limit, PARALLEL_WORK)
+        result = kernel(work, 0, A.indptr, A.indptr[1:], *args, alone, *ids)
+        edges = -1 - (result[0] if type(result) is tuple else result)
+        if edges < 0:
+            return [(0, result)]
+        if edges > limit:
+            return None
+        ranges = A.column_ranges(min(threads(), MOST_RANGES))
+        calls = [(base, begin, end, *args, math.inf, *ids) for base, begin, end in ranges]
+        return [(base, result) for (base, _, _), result in zip(ranges, parallel_calls(kernel, int(edges), calls))]
 
     def _push_scatter(self, limit) -> bool:
         u, view, out, changed = self.u, self.view, self.out, self.changed
@@ -246,16 +271,16 @@ class _Product:
         if kernel is None:
             kernel = self._make(key, push_kernels.push_scatter, A, out.dtype, CHANGED=changed is not None, C_FULL=full)
         space = workspace(out.size)
-        added, changes = kernel(
-            u.nvals * 8, u.indices, u.values, A.indptr, A.indices, A.values, view.present, view.values,
-            EMPTY_BITS if full else out.present, out.values, space.stamp, space.next_epoch(), space.indices, limit,
-            *self._ids(A, swap=True))
-        if added < 0:
+        args = (u.indices, u.values, A.indices, A.values, view.present, view.values,
+                EMPTY_BITS if full else out.present, out.values, space.stamp, space.next_epoch(), space.indices)
+        parts = self._spread(kernel, A, limit, args)
+        if parts is None:
             return False
+        added = sum(result[0] for _, result in parts)
         if added:
             out.set_bitmap(out.present, out.values, out.nvals + added)
         if changed is not None:
-            indices = space.indices[:changes].copy()
+            indices = _gathered(space.indices, [slice(base, base + result[1]) for base, result in parts])
             changed.set_sparse(indices, out.values[indices], sorted=False, partition=out.partition)
         return True
 
@@ -306,6 +331,13 @@ class _Product:
         }
         kernel = _kernels[key] = get_kernel(template, consts, _ops(term, self.semiring, out_dtype, self.accum))
         return kernel
+
+
+def _gathered(array, pieces):
+    """The pieces of a workspace's array, copied into one."""
+    if len(pieces) == 1:
+        return array[pieces[0]].copy()
+    return np.concatenate([array[piece] for piece in pieces]) if pieces else array[:0].copy()
 
 
 def _scalar_array(dtype):

@@ -188,6 +188,7 @@ def vector_assign(out: VectorBlock, mask: Mask | None, accum, replace: bool, val
     u = _filled(index.size, value) if scalar else value.copy()
     region = _extracted(out, index)
     write(region, mask if sub else None, accum, replace and sub, u)
+    region.rehome(NATURAL)
     if sub or mask is None:
         _put_back(out, index, region)
     else:

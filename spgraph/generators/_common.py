@@ -30,7 +30,7 @@ def check_count(value, name: str, where: str, low: int = 0, high: int = 2**31) -
 
 def stream(seed: int, number: int) -> np.random.Generator:
     """Random numbers of their own for each (seed, number)."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(number,))))
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(number,))))
 
 
 class Weights:
@@ -98,13 +98,15 @@ def from_keys(keys: np.ndarray, n: int, weights: Weights, *, source: str, genera
     ----------
     keys : ndarray of int64
         ``row << bits | column``, with row <= column when undirected. Taken over.
-    generated, loops : int
-        For the report: edges made, and self-loops among them that are not in `keys`.
+    generated : int
+        For the report: edges made.
+    loops : int
+        How many keys are negative: self-loops to drop.
     multiplicities : bool
         Parallel edges are counted in the values instead of being dropped.
     """
     bits = bits_for(n)
-    keys = sort_keys(keys)
+    keys = sort_keys(keys)[loops:]
     starts = group(keys)
     merged = keys.size - starts.size
     if multiplicities:

@@ -24,7 +24,7 @@ __all__ = ["rmat", "rmat_edges", "uniform"]
 PARAMETERS = {"graph500": (0.57, 0.19, 0.19, 0.05), "gtgraph": (0.45, 0.15, 0.15, 0.25)}
 CHUNK = 1 << 16  # edges that are drawn together: their arrays stay in the cache
 PERMUTATION = 1 << 33
-LOOP = -1  # stands for a self-loop among keys, and sorts first
+LOOP = -1  # the key of a self-loop that is to be dropped
 
 
 def rmat(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=True, symmetrize=True, clean=True,
@@ -161,8 +161,10 @@ class _Quadrants:
             some = min(8, levels - first)
             row_bits[:] = 0
             col_bits[:] = 0
-            for _ in range(some):
-                self._level(random.integers(0, 65536, size, dtype=np.uint16), row_bits, col_bits)
+            words = -(-size * some // 4)  # 64 bits are four draws, and the fastest to come by
+            drawn = random.integers(0, 2**64 - 1, words, dtype=np.uint64, endpoint=True).view(np.uint16)
+            for level in range(some):
+                self._level(drawn[level * size : (level + 1) * size], row_bits, col_bits)
             for numbers, bits in ((rows, row_bits), (cols, col_bits)):
                 numbers <<= some
                 numbers |= bits
@@ -175,7 +177,7 @@ class _Quadrants:
         right ^= down
         right ^= drawn >= abc
         for bits, bit in ((row_bits, down), (col_bits, right)):
-            bits <<= 1
+            bits += bits  # a shift by one, only faster
             bits |= bit.view(np.uint8)
 
 

@@ -168,15 +168,19 @@ def _take(edges: Edges, kept: np.ndarray) -> Edges:
 
 
 def _unfold(edges: Edges) -> Edges:
-    """Write out the entries that a symmetric format leaves out."""
-    count = edges.rows.size
-    away = np.flatnonzero(edges.rows != edges.cols)
-    both = _take(edges, np.concatenate((np.arange(count), away)))
-    both.rows[count:], both.cols[count:] = edges.cols[away], edges.rows[away]
+    """Write out the entries that a symmetric format leaves out, each behind its twin.
+
+    So (u, v) and (v, u) meet their duplicates in the same order, and stay equal
+    whatever operator combines them.
+    """
+    numbers = np.repeat(np.arange(edges.rows.size), 1 + (edges.rows != edges.cols))
+    twin = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
+    both = _take(edges, numbers)
+    both.rows[twin], both.cols[twin] = both.cols[twin], both.rows[twin]
     if edges.mirror == "skew-symmetric":
         if edges.values.dtype.kind == "i" and (edges.values == np.iinfo(edges.values.dtype).min).any():
             raise edges.fail(int(edges.values.argmin()), f"-({edges.values.min()}) does not fit in 64 bits")
-        both.values[count:] = -both.values[count:]
+        both.values[twin] = -both.values[twin]
     return both
 
 
@@ -215,10 +219,11 @@ def _duplicate_error(edges: Edges) -> Exception:
     pair = f"({edges.rows[second]}, {edges.cols[second]}), counted from 0,"
     if edges.labels is not None:
         pair = f"({edges.labels[edges.rows[second]]}, {edges.labels[edges.cols[second]]})"
+    mirrored = f"; the file says {edges.mirror}, so an entry stands for two" if edges.mirror else ""
     return edges.fail(
         second,
         f"the pair {pair} was there before ({again.size:,} duplicate{'s' * (again.size > 1)} in all); say how "
-        'to combine them: dup_op="min", "max", "plus", "first", "last" or a binary operator',
+        f'to combine them: dup_op="min", "max", "plus", "first", "last" or a binary operator{mirrored}',
     )
 
 

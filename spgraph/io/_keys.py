@@ -42,7 +42,7 @@ def sort_keys(keys: np.ndarray) -> np.ndarray:
     if keys.size < PARALLEL_SORT or threads() == 1:
         keys.sort()
         return keys
-    sample = np.sort(keys[:: keys.size // 1024])
+    sample = np.sort(keys[:: max(keys.size // 1024, 1)])
     cuts = sample[np.linspace(0, sample.size, threads() + 1).astype(int)[1:-1]]
 
     def part(number):

@@ -11,8 +11,8 @@ a data line. Cost: two passes over the bytes, 2 to 4 ns a byte.
 
 from __future__ import annotations
 
-__all__ = ["FINE", "NOT_A_NUMBER", "TOO_BIG", "WRONG_COUNT", "WRONG_LETTER", "WRONG_SEPARATOR", "integers", "reals",
-           "split"]
+__all__ = ["FINE", "NOT_A_NUMBER", "ODD", "TOO_BIG", "WRONG_COUNT", "WRONG_LETTER", "WRONG_SEPARATOR", "decimals",
+           "integers", "split"]
 
 FINE = 0
 WRONG_COUNT = 1  # another number of fields than wanted
@@ -20,6 +20,7 @@ WRONG_LETTER = 2  # the line does not begin with the letter
 WRONG_SEPARATOR = 3  # a comma is missing, or nothing stands between two
 NOT_A_NUMBER = 4
 TOO_BIG = 5  # for int64
+ODD = 1 << 20  # a scale that no number has
 
 
 def split(lo, hi, buf, letter, mark, mark2, comma, fields, more, starts):
@@ -108,30 +109,30 @@ def integers(lo, hi, buf, size, starts, step, field, comma, out):
     return FINE, hi
 
 
-def reals(lo, hi, buf, size, starts, step, field, comma, powers, out, odd):
-    """out[i] = the number in the field, for lines lo..hi; returns how many lines are listed in `odd`.
+def decimals(lo, hi, buf, size, starts, step, field, comma, mantissa, scale, sign):
+    """The number in the field is sign[i] * mantissa[i] * 10**scale[i], for lines lo..hi.
 
-    What a double computes without rounding twice (up to 15 digits or so, a small
-    exponent) is done here; other lines are left to Python's exact `float`.
+    scale[i] is ODD where it is not so simple: more than 18 digits, inf, NaN, or
+    no number at all.
     """
-    left = 0
     for i in range(lo, hi):
         pos = starts[i * step + field]
-        negative = buf[pos] == 45
-        if negative or buf[pos] == 43:
+        sign[i] = 1.0
+        if buf[pos] == 45:
+            sign[i] = -1.0
             pos += 1
-        mantissa = 0
-        scale = 0
+        elif buf[pos] == 43:
+            pos += 1
+        value = 0
+        power = 0
         point = 0
         digits = 0
         while pos < size:
             digit = buf[pos] - 48
-            if digit >= 0 and digit <= 9:
-                mantissa = mantissa * 10 + digit
-                scale -= point
+            if digit >= 0 and digit <= 9 and value < 900719925474099200:
+                value = value * 10 + digit
+                power -= point
                 digits += 1
-                if mantissa > 900719925474099200:
-                    break
             elif digit == -2 and point == 0:
                 point = 1
             else:
@@ -142,21 +143,17 @@ def reals(lo, hi, buf, size, starts, step, field, comma, powers, out, odd):
             down = pos < size and buf[pos] == 45
             if down or (pos < size and buf[pos] == 43):
                 pos += 1
-            power = 0
+            shift = 0
             digits = 0
             while pos < size and digits < 4 and buf[pos] >= 48 and buf[pos] <= 57:
-                power = power * 10 + (buf[pos] - 48)
+                shift = shift * 10 + (buf[pos] - 48)
                 digits += 1
                 pos += 1
-            scale += -power if down else power
-        exact = digits > 0 and mantissa <= 9007199254740992 and scale >= -22 and scale <= 22
-        if exact and pos < size:
+            power += -shift if down else shift
+        plain = digits > 0
+        if plain and pos < size:
             ch = buf[pos]
-            exact = ch == 32 or ch == 9 or ch == 13 or ch == 10 or (comma != 0 and ch == comma)
-        if not exact:
-            odd[left] = i
-            left += 1
-        else:
-            number = mantissa / powers[-scale] if scale < 0 else mantissa * powers[scale]
-            out[i] = -number if negative else number
-    return left
+            plain = ch == 32 or ch == 9 or ch == 13 or ch == 10 or (comma != 0 and ch == comma)
+        mantissa[i] = value
+        scale[i] = power if plain else ODD
+    return hi

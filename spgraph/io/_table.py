@@ -5,6 +5,7 @@ Memory: arrays for the lines that are there, never for what a header promises.
 
 from __future__ import annotations
 
+import functools
 import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -21,7 +22,13 @@ __all__ = ["Table"]
 
 BLOCK = 1 << 22  # bytes that one task scans
 CONSTS = {name: getattr(_scan, name) for name in _scan.__all__ if name.isupper()}
-POWERS = 10.0 ** np.arange(23)
+MAX_POWER = 22  # the largest power of ten that a double holds exactly
+POWERS = np.array([float(10**k) for k in range(MAX_POWER + 1)])
+
+
+@functools.cache
+def _kernels():
+    return tuple(get_kernel(template, CONSTS, {}) for template in (_scan.split, _scan.integers, _scan.decimals))
 
 
 class _Unfit(Exception):
@@ -63,9 +70,7 @@ class Table:
         self.hint = hint
         self._flags = (ord(letter or b"\0"), marks[0], marks[-1], ord(comma or b"\0"), fields, int(more))
         self._work = len(text.data) - start
-        self._split, self._integers, self._reals = (
-            get_kernel(template, CONSTS, {}) for template in (_scan.split, _scan.integers, _scan.reals)
-        )
+        self._split, self._integers, self._decimals = _kernels()
         self._counts: list[int] = []
 
     @property
@@ -173,7 +178,9 @@ class Table:
                 continue
             odd = np.arange(lines)
             if kind == "f":
-                odd = odd[: self._reals(self._work, 0, lines, *place, k, comma, POWERS, out, odd)]
+                mantissa, scale = np.empty(lines, np.int64), np.empty(lines, np.int64)
+                self._decimals(self._work, 0, lines, *place, k, comma, mantissa, scale, out)
+                odd = np.flatnonzero(~_to_floats(mantissa, scale, out))
             for line in odd.tolist():
                 offset = int(starts[line * self.fields + k])
                 out[line] = self._exact(offset, kind, k)
@@ -221,6 +228,37 @@ class Table:
             message = f"got {token!r}, expected {'a number' if tried == 'f' else 'an integer'}"
             message += self.hint if kind == "i" else ""
         return self.text.error(trouble.offset, message)
+
+
+def _to_floats(mantissa: np.ndarray, scale: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """out *= mantissa * 10**scale, correctly rounded; returns where that is certain.
+
+    Product or quotient and its error make a double-double (Dekker 1971), good to
+    about 100 bits. Where a change in the last of these would round differently,
+    the text must be looked at again.
+    """
+    known = np.abs(scale) <= MAX_POWER
+    power = POWERS[np.abs(np.where(known, scale, 0))]
+    high = mantissa.astype(np.float64)
+    low = (mantissa - high.astype(np.int64)).astype(np.float64)
+    down = scale < 0
+    near = np.where(down, high / power, high * power)
+    product, error = _two_product(np.where(down, near, high), power)
+    rest = np.where(down, (high - product - error + low) / power, error + low * power)
+    slack = np.abs(rest) * 2.0**-45 + near * 2.0**-100
+    known &= near + (rest - slack) == near + (rest + slack)
+    out *= near + rest
+    return known
+
+
+def _two_product(a, b):
+    """a * b and its rounding error."""
+    product = a * b
+    a_high, b_high = a * 134217729.0, b * 134217729.0
+    a_high -= a_high - a
+    b_high -= b_high - b
+    a_low, b_low = a - a_high, b - b_high
+    return product, a_low * b_low - (product - a_high * b_high - a_low * b_high - a_high * b_low)
 
 
 _DTYPES = {"i": np.int64, "o": np.uint64, "f": np.float64}

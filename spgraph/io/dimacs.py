@@ -80,8 +80,8 @@ def dimacs_edges(text: Text) -> Edges:
         raise text.error(at, f"got {text.line_at(at)!r}, expected 'p sp <vertices> <arcs>'")
     declared = words[0] == b"p"
     letter, fields, n, count = _problem(text, at, words) if declared else (b"a", 3, None, None)
-    body = text.data.find(b"\n", at) + 1 if declared else at
-    table = Table(text, body or len(text.data), fields, marks=b"c", letter=letter)
+    body = (text.data.find(b"\n", at) + 1 or len(text.data)) if declared else at
+    table = Table(text, body, fields, marks=b"c", letter=letter)
     rows, cols, *weights = table.read("iin"[:fields])
     first = 1 if declared else 0
     for ids in (rows, cols):

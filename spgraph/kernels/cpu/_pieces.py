@@ -1,15 +1,30 @@
-"""Results that several ranges of rows have written, each from its own start on.
+"""Kernels that write rows of a result without knowing beforehand how many entries they will keep.
 
-A kernel that cannot know how much it will keep writes where an upper bound of the
-ranges before it ends, and says how much it wrote. Closing the gaps costs one move of
-the entries, a second pass of the kernel would cost more.
+Each range of rows writes into a buffer of its own that an upper bound sizes (pages that
+are never touched cost nothing) and says how much it wrote; the pieces are then put
+together. One such move is cheaper than running a kernel twice to count first.
+Scratch memory is made once per thread.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["close_gaps", "row_offsets"]
+from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_for
+
+__all__ = ["NOTHING", "given", "narrow", "produce_rows", "row_offsets"]
+
+NOTHING = np.empty(0, np.int8)
+
+
+def given(array):
+    """What a kernel is passed for an optional array."""
+    return NOTHING if array is None else array
+
+
+def narrow(count: int) -> type:
+    """Integer type of offsets and ids 0..count."""
+    return np.int32 if count < 2**31 - 1 else np.int64
 
 
 def row_offsets(counts: np.ndarray) -> np.ndarray:
@@ -26,30 +41,102 @@ def row_offsets(counts: np.ndarray) -> np.ndarray:
     return indptr.astype(np.int32) if indptr[-1] < 2**31 - 1 else indptr
 
 
-def close_gaps(starts, counts, *arrays):
-    """Move pieces (starts[n], counts[n]) of each array side by side and drop the rest; None stays None.
+def produce_rows(kernel, bounds, work, args, room, nrows, index_dtype, value_dtype, scratch=tuple):
+    """Run a row-producing kernel on ranges of rows and put the pieces together.
 
-    The arrays must be the caller's own: they are changed.
+    Parameters
+    ----------
+    kernel : Kernel
+        Takes (lo, hi, *args, *scratch, counts, out_indices, out_values), writes from 0 on in
+        the last two and returns how many entries it wrote; counts[i] are those of row i.
+    bounds : list of (int, int)
+        Ranges that cover 0..nrows in order.
+    work : int
+    args : tuple
+    room : callable
+        room(lo, hi): upper bound of the entries of a range.
+    nrows : int
+    index_dtype, value_dtype : dtype
+        value_dtype None: there are no values (all are equal).
+    scratch : callable
+        Makes a tuple of arrays that one thread reuses; the kernel leaves them as it found them.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> close_gaps([0, 3], [1, 2], np.array([7, 0, 0, 8, 9]))
-    (array([7, 8, 9]),)
+    Returns
+    -------
+    indptr, indices, values
+        values is None if value_dtype is.
     """
-    total = int(sum(counts))
-    return tuple(None if array is None else _close(starts, counts, total, array) for array in arrays)
+    counts = np.zeros(nrows, np.int64)
+    task = _Produce(kernel, args, room, scratch, counts, index_dtype, value_dtype)
+    pieces = parallel_for(task, bounds, work, ())
+    indices = _joined([piece[0] for piece in pieces], index_dtype)
+    values = None if value_dtype is None else _joined([piece[1] for piece in pieces], value_dtype)
+    return row_offsets(counts), indices, values
 
 
-def _close(starts, counts, total, array):
-    if total == array.size:
-        return array
-    end = 0
-    for start, count in zip(starts, counts):
-        if end != start and count:
-            array[end:end + count] = array[start:start + count]
-        end += count
-    if array.base is not None or array.size < 4096:
-        return array[:total].copy()
-    array.resize(total, refcheck=False)  # gives the memory back without a copy
+class _Produce:
+    """What `parallel_for` runs: a kernel with buffers around it."""
+
+    def __init__(self, kernel, args, room, scratch, counts, index_dtype, value_dtype):
+        self.kernel = kernel
+        self.args = args
+        self.room = room
+        self.scratch = scratch
+        self.counts = counts
+        self.index_dtype = index_dtype
+        self.value_dtype = value_dtype
+        self.idle = []  # scratch that no thread is using
+
+    def ready(self, work):
+        return self.kernel.ready(work)
+
+    def fn(self, lo, hi):
+        return self(0, lo, hi)
+
+    def __call__(self, work, lo, hi):
+        room = self.room(lo, hi)
+        indices = np.empty(room, self.index_dtype)
+        values = NOTHING if self.value_dtype is None else np.empty(room, self.value_dtype)
+        try:
+            scratch = self.idle.pop()
+        except IndexError:
+            scratch = self.scratch()
+        count = self.kernel(work, lo, hi, *self.args, *scratch, self.counts, indices, values)
+        self.idle.append(scratch)
+        return _shrink(indices, count), values if values is NOTHING else _shrink(values, count)
+
+
+def _shrink(array, count):
+    if count != array.size:
+        array.resize(count, refcheck=False)  # gives memory back without a copy
     return array
+
+
+def _joined(pieces, dtype):
+    if len(pieces) == 1:
+        return pieces[0]
+    ends = np.cumsum([piece.size for piece in pieces])
+    joined = np.empty(int(ends[-1]) if ends.size else 0, dtype)
+    parallel_for(_Copy(pieces, ends, joined), [(n, n + 1) for n in range(len(pieces))], joined.size, ())
+    return joined
+
+
+class _Copy:
+    """Copies pieces lo..hi to their places and lets go of them."""
+
+    def __init__(self, pieces, ends, joined):
+        self.pieces = pieces
+        self.ends = ends
+        self.joined = joined
+
+    def ready(self, work):
+        return work >= PARALLEL_WORK
+
+    def fn(self, lo, hi):
+        for n in range(lo, hi):
+            piece = self.pieces[n]
+            self.pieces[n] = None
+            self.joined[self.ends[n] - piece.size:self.ends[n]] = piece
+
+    def __call__(self, work, lo, hi):
+        self.fn(lo, hi)

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-__all__ = ["parallel_for", "set_threads", "split_even", "split_rows", "threads"]
+__all__ = ["parallel_calls", "parallel_for", "set_threads", "split_even", "split_rows", "threads"]
 
 CHUNKS_PER_THREAD = 8
 PARALLEL_WORK = 60_000  # entries below which a second thread costs more than it saves (wake-up: about 40 us)
@@ -73,20 +73,30 @@ def parallel_for(kernel, bounds, work: int, args: tuple) -> list:
     list
         Results in the order of `bounds`.
     """
-    global _pool
     if _threads == 1 or len(bounds) == 1 or not kernel.ready(work):
         return [kernel(work, lo, hi, *args) for lo, hi in bounds]
-    results = [None] * len(bounds)
-    tasks = iter(enumerate(bounds))
-    fn = kernel.fn
+    return _spread(kernel.fn, [(lo, hi, *args) for lo, hi in bounds])
+
+
+def parallel_calls(kernel, work: int, calls: list[tuple]) -> list:
+    """``[kernel(work, *args) for args in calls]``, on several threads."""
+    if _threads == 1 or len(calls) == 1 or not kernel.ready(work):
+        return [kernel(work, *args) for args in calls]
+    return _spread(kernel.fn, calls)
+
+
+def _spread(fn, calls: list[tuple]) -> list:
+    global _pool
+    results = [None] * len(calls)
+    tasks = iter(enumerate(calls))
 
     def drain():
-        for number, (lo, hi) in tasks:  # advancing a list iterator is atomic under the GIL
-            results[number] = fn(lo, hi, *args)
+        for number, args in tasks:  # advancing the iterator is atomic under the GIL
+            results[number] = fn(*args)
 
     if _pool is None:
         _pool = ThreadPoolExecutor(_threads - 1, thread_name_prefix="spgraph")
-    helpers = [_pool.submit(drain) for _ in range(min(_threads, len(bounds)) - 1)]
+    helpers = [_pool.submit(drain) for _ in range(min(_threads, len(calls)) - 1)]
     drain()
     for helper in helpers:
         helper.result()

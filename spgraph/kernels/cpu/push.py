@@ -5,11 +5,16 @@ sparse accumulator (`acc`, valid where `stamp` equals `epoch`, so nothing is
 cleared between calls), which also prunes duplicates. `push_scatter` combines
 into C itself, for an accumulator that is the monoid's own operator, and can
 emit the *changed set*: no temporary vector.
-Work: entries of the selected rows. Both first add up these entries and return -1
-without doing anything else if there are more than `limit` (then pull is cheaper).
+Work: entries of the selected rows. Both first add up these entries; if there are
+more than `limit` they return -1 - edges and have done nothing (then pull, or
+more threads, are cheaper).
 
-Data encoding: A is CSR by the rows that u selects; u and the output are lists
-(`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`.
+Threads: each takes a range of *columns*, the rows being cut at its borders
+(`kernels.cpu.cuts`), so no two write to one place, nothing is atomic and results are
+the same for any number of threads. A thread's list starts at `base`.
+
+Data encoding: row s of A is `indices[begin[s]:end[s]]`; u and the output are
+lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`.
 
 Compile-time: A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
 ISO_OUT (values are not written), CHANGED, C_FULL.
@@ -17,16 +22,16 @@ Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
 """
 
 
-def push_list(fidx, fvals, indptr, indices, avals, mpresent, mvals, stamp, epoch, acc, oidx, ovals, limit,
+def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, stamp, epoch, acc, oidx, ovals, limit,
               row_gid, col_gid):
     size = fidx.size
     edges = 0
     for q in range(size):
         source = fidx[q]
-        edges += indptr[source + 1] - indptr[source]
+        edges += end[source] - begin[source]
     if edges > limit:
-        return -1
-    count = 0
+        return -1 - edges
+    count = base
     for q in range(size):
         source = fidx[q]
         if U_ISO:
@@ -37,7 +42,7 @@ def push_list(fidx, fvals, indptr, indices, avals, mpresent, mvals, stamp, epoch
             k = col_gid[source]
         else:
             k = source
-        for e in range(indptr[source], indptr[source + 1]):
+        for e in range(begin[source], end[source]):
             target = indices[e]
             if MASKED:
                 if M_FULL:
@@ -86,23 +91,23 @@ def push_list(fidx, fvals, indptr, indices, avals, mpresent, mvals, stamp, epoch
                     oidx[count] = target
                     count += 1
     if not ANY and not ISO_OUT:
-        for q in range(count):
+        for q in range(base, count):
             total = acc[oidx[q]]
             ovals[q] = STORE(total)
-    return count
+    return count - base
 
 
-def push_scatter(fidx, fvals, indptr, indices, avals, mpresent, mvals, cpresent, cvals, stamp, epoch, oidx, limit,
-                 row_gid, col_gid):
+def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, stamp, epoch, oidx,
+                 limit, row_gid, col_gid):
     size = fidx.size
     edges = 0
     for q in range(size):
         source = fidx[q]
-        edges += indptr[source + 1] - indptr[source]
+        edges += end[source] - begin[source]
     if edges > limit:
-        return -1, 0
+        return -1 - edges, 0
     added = 0
-    changes = 0
+    changes = base
     for q in range(size):
         source = fidx[q]
         if U_ISO:
@@ -113,7 +118,7 @@ def push_scatter(fidx, fvals, indptr, indices, avals, mpresent, mvals, cpresent,
             k = col_gid[source]
         else:
             k = source
-        for e in range(indptr[source], indptr[source + 1]):
+        for e in range(begin[source], end[source]):
             target = indices[e]
             if MASKED:
                 if M_FULL:
@@ -154,4 +159,4 @@ def push_scatter(fidx, fvals, indptr, indices, avals, mpresent, mvals, cpresent,
                     stamp[target] = epoch
                     oidx[changes] = target
                     changes += 1
-    return added, changes
+    return added, changes - base

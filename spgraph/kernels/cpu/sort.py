@@ -16,9 +16,11 @@ What is too little to be worth compiling is sorted by NumPy instead.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
-from spgraph.kernels.cpu._pieces import close_gaps, row_offsets
+from spgraph.kernels.cpu._pieces import NOTHING, given, narrow, produce_rows, row_offsets
 from spgraph.kernels.cpu._specialise import get_kernel
 from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_for, split_rows, threads
 
@@ -34,7 +36,6 @@ __all__ = [
 
 SINGLE = 4096  # keys up to which one step serves
 BUCKETS = 1024
-NOTHING = np.empty(0, np.int8)
 
 
 # ---- kernels ------------------------------------------------------------------
@@ -131,8 +132,8 @@ def rows_repeats(lo, hi, indptr, indices):
 
 
 def rows_combine(lo, hi, indptr, indices, values, counts, out_indices, out_values):
-    """Merge equal neighbours of each row by DUP, left to right; writes from indptr[lo] on."""
-    q = indptr[lo]
+    """Merge equal neighbours of each row by DUP, left to right."""
+    q = 0
     for i in range(lo, hi):
         start = q
         p = indptr[i]
@@ -152,18 +153,13 @@ def rows_combine(lo, hi, indptr, indices, values, counts, out_indices, out_value
                 out_values[q] = s
             q += 1
         counts[i] = q - start
-    return q - indptr[lo]
+    return q
 
 
 # ---- the sort -----------------------------------------------------------------
-def narrow(count: int) -> type:
-    """Integer type of offsets and ids 0..count."""
-    return np.int32 if count < 2**31 - 1 else np.int64
-
-
-def _given(array):
-    """What a kernel is passed for an optional array."""
-    return NOTHING if array is None else array
+@functools.cache
+def _kernel(template, dup=None, **flags):
+    return get_kernel(template, flags, {} if dup is None else {"DUP": dup})
 
 
 def _stable_order(keys, nkeys):
@@ -198,31 +194,30 @@ def _counting_sort(nkeys, keys, key_map, payload, npayload, indptr, values):
     shift = 0
     while nkeys > SINGLE and (nkeys >> shift) > BUCKETS:
         shift += 1
-    flags = {"MAPPED": key_map is not None, "VALUES": values is not None, "CSR": indptr is not None,
-             "FINAL": shift == 0}
-    deal = get_kernel(bucket_deal, flags, {})
+    mapped, valued = key_map is not None, values is not None
+    deal = _kernel(bucket_deal, MAPPED=mapped, VALUES=valued, CSR=indptr is not None, FINAL=shift == 0)
     if not deal.ready(2 * nvals):
         return _numpy_sort(nkeys, keys, key_map, payload, npayload, indptr, values)
-    key_map = _given(key_map)
+    key_map = given(key_map)
     cuts, entry_cuts = _parts(indptr, nvals)
     parts = [(part, part + 1) for part in range(cuts.size - 1)]
     buckets = ((nkeys - 1) >> shift) + 1 if nkeys else 0
     counts = np.zeros((len(parts), buckets), np.int64)
-    count = get_kernel(bucket_count, {"MAPPED": flags["MAPPED"]}, {})
+    count = _kernel(bucket_count, MAPPED=mapped)
     parallel_for(count, parts, nvals, (entry_cuts, keys, key_map, shift, counts))
     offsets, ends = _offsets(counts)
     dealt_payload = np.empty(nvals, narrow(npayload))
     dealt_values = np.empty_like(values) if values is not None else NOTHING
     dealt_keys = np.empty(nvals if shift else 0, narrow(nkeys))
     parallel_for(deal, parts, nvals, (
-        cuts, _given(indptr), _given(payload), keys, key_map, _given(values), shift, offsets,
+        cuts, given(indptr), given(payload), keys, key_map, given(values), shift, offsets,
         dealt_keys, dealt_payload, dealt_values))
     if not shift:
         return ends.astype(narrow(nvals)), dealt_payload, None if values is None else dealt_values
     out_indptr = np.zeros(nkeys + 1, narrow(nvals))
     out_payload = np.empty_like(dealt_payload)
     out_values = np.empty_like(dealt_values)
-    finish = get_kernel(bucket_sort, {"VALUES": values is not None}, {})
+    finish = _kernel(bucket_sort, VALUES=valued)
     parallel_for(finish, split_rows(ends, nvals), nvals, (
         ends, dealt_keys, dealt_payload, dealt_values, shift, nkeys, out_indptr, out_payload, out_values))
     return out_indptr, out_payload, None if values is None else out_values
@@ -272,14 +267,14 @@ def gather_rows(indptr, indices, values, source):
     lengths = np.diff(indptr)[source]
     out_indptr = row_offsets(lengths)
     nvals = int(out_indptr[-1])
-    kernel = get_kernel(rows_gather, {"VALUES": values is not None}, {})
+    kernel = _kernel(rows_gather, VALUES=values is not None)
     if not kernel.ready(nvals):
         take = np.repeat(indptr[source] - out_indptr[:-1], lengths) + np.arange(nvals)
         return out_indptr, indices[take], None if values is None else values[take]
     out_indices = np.empty(nvals, indices.dtype)
     out_values = NOTHING if values is None else np.empty(nvals, values.dtype)
     parallel_for(kernel, split_rows(out_indptr, nvals), nvals, (
-        source, indptr, indices, _given(values), out_indptr, out_indices, out_values))
+        source, indptr, indices, given(values), out_indptr, out_indices, out_values))
     return out_indptr, out_indices, None if values is None else out_values
 
 
@@ -324,7 +319,7 @@ def coo_to_csr(nrows, ncols, rows, cols, values):
 
 
 def _in_order(rows, cols):
-    kernel = get_kernel(coo_disorder, {}, {})
+    kernel = _kernel(coo_disorder)
     if not kernel.ready(rows.size):
         later = rows[1:] > rows[:-1]
         return bool(np.all(later | ((rows[1:] == rows[:-1]) & (cols[1:] >= cols[:-1]))))
@@ -333,7 +328,7 @@ def _in_order(rows, cols):
 
 def count_duplicates(indptr, indices) -> int:
     """How many entries of sorted rows repeat the one before them."""
-    kernel = get_kernel(rows_repeats, {}, {})
+    kernel = _kernel(rows_repeats)
     if not kernel.ready(indices.size):
         same = indices[1:] == indices[:-1]
         starts = indptr[1:-1]
@@ -352,14 +347,8 @@ def combine_duplicates(indptr, indices, values, dup):
     dup : tuple (Expr, ("x", "y")) or None
         The operator over values of their dtype; None when there are no values.
     """
-    flags = {"VALUES": values is not None}
-    kernel = get_kernel(rows_combine, flags, {} if values is None else {"DUP": dup})
-    bounds = split_rows(indptr, indices.size)
-    counts = np.zeros(indptr.size - 1, indptr.dtype)
-    out_indices = np.empty_like(indices)
-    out_values = NOTHING if values is None else np.empty_like(values)
-    kept = parallel_for(kernel, bounds, indices.size, (
-        indptr, indices, _given(values), counts, out_indices, out_values))
-    starts = [int(indptr[lo]) for lo, _ in bounds]
-    out_indices, out_values = close_gaps(starts, kept, out_indices, None if values is None else out_values)
-    return row_offsets(counts), out_indices, out_values
+    kernel = _kernel(rows_combine, dup, VALUES=values is not None)
+    nvals, args = indices.size, (indptr, indices, given(values))
+    return produce_rows(kernel, split_rows(indptr, nvals), nvals, args,
+                        lambda lo, hi: int(indptr[hi] - indptr[lo]), indptr.size - 1, indices.dtype,
+                        None if values is None else values.dtype)

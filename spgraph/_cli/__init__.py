@@ -1,0 +1,1 @@
+"""The commands of ``spgraph``, one module each."""

@@ -1,0 +1,240 @@
+"""``spgraph run ALGORITHM GRAPH``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from spgraph._cli import output
+from spgraph._cli.jobs import JOBS, Job
+from spgraph._cli.names import Names
+from spgraph._cli.options import at_least, dtype_of
+from spgraph._cli.text import counted, lines, rated, timed
+from spgraph._cli.watch import Compiled, watch
+from spgraph._graphspec import FORMS, is_generator, load
+from spgraph.context import Context
+from spgraph.exceptions import InvalidValue
+from spgraph.matrix import Matrix
+
+__all__ = ["add_parser"]
+
+PATIENCE = 10.0  # seconds: a first call that took longer, and compiled nothing, is not repeated unasked
+ABOUT_GRAPHS = "a file (.mtx, .gr, edge list; also .gz), or " + ", ".join(FORMS.values())
+
+
+def add_parser(commands) -> None:
+    """Declare the command and its options."""
+    parser = commands.add_parser(
+        "run", help="run an algorithm on a graph", description="Run an algorithm on a graph.",
+        epilog="Examples:  spgraph run bfs rmat:18 --validate    spgraph run sssp roads.gr --source 1 --output d.csv")
+    parser.set_defaults(command=run)
+    parser.add_argument("algorithm", choices=JOBS, metavar="ALGORITHM", help=", ".join(JOBS))
+    parser.add_argument("graph", metavar="GRAPH", help=ABOUT_GRAPHS)
+    add = parser.add_argument
+    add("--source", metavar="VERTEX", help="where to start, as the file calls it (default: a vertex with an edge, "
+                                           "drawn at random by --seed)")
+    add("--output", metavar="FILE", help="write the result, one row a vertex: " + ", ".join(output.SUFFIXES))
+    add("--validate", action="store_true",
+        help="check the answer (bfs, sssp: Graph500's five rules); exit code 1 if it is wrong")
+    add("--json", action="store_true", help="print JSON, and nothing else")
+    add("--repeat", type=at_least(0), metavar="N", help="runs after the first, which may compile (default 3)")
+    add("--dtype", type=dtype_of, help="type of distances or ranks, such as float32")
+    group = parser.add_argument_group("the graph")
+    add = group.add_argument
+    add("--order", choices=("natural", "degree"), help="order of vertices in memory; results are the same")
+    add("--seed", type=at_least(0), default=0, metavar="N", help="of generators and of the drawn source (default 0)")
+    add("--symmetrize", action="store_true", help="store every edge of a file in both directions")
+    add("--dup-op", metavar="OP", help="combine duplicate edges of a file: min, max, plus, first, last, ...")
+    group = parser.add_argument_group("the algorithm")
+    add = group.add_argument
+    add("--parents", action="store_true", help="bfs, sssp: also a tree of parents")
+    add("--delta", type=float, help="sssp: width of a bucket (default: from weights and degrees)")
+    add("--alpha", type=float, default=0.85, help="pagerank: probability of following an edge (default 0.85)")
+    add("--tol", type=float, default=1e-6, help="pagerank: stop when a step changes less than N * TOL (default 1e-6)")
+    add("--max-iter", type=at_least(0), default=100, metavar="N", help="pagerank: iterations at most (default 100)")
+    group = parser.add_argument_group("the machine")
+    group.add_argument("--threads", type=at_least(1), metavar="N", help="default: all cores")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, compute, describe, validate, write; returns the exit code."""
+    job = JOBS[args.algorithm]
+    _check_options(job, args)
+    if args.output:
+        output.check_path(args.output)
+    with Context(threads=args.threads):
+        return _Run(job, args).go()
+
+
+def _check_options(job: Job, args: argparse.Namespace) -> None:
+    """Options of other algorithms are refused, not ignored."""
+    defaults = {"parents": False, "delta": None, "alpha": 0.85, "tol": 1e-6, "max_iter": 100}
+    for name, default in defaults.items():
+        if getattr(args, name) != default and name not in job.options:
+            raise InvalidValue(f"--{name.replace('_', '-')}: {args.algorithm} has no such option")
+    if args.source is not None and not job.needs_source:
+        raise InvalidValue(f"--source: {args.algorithm} has no source")
+    if is_generator(args.graph):
+        for name, given in (("--symmetrize", args.symmetrize), ("--dup-op", args.dup_op)):
+            if given:
+                raise InvalidValue(f"{name}: it is about files, and {args.graph} is a generator")
+
+
+class _Run:
+    """One call of the command: says what it does as it goes, collects the same for JSON."""
+
+    def __init__(self, job: Job, args: argparse.Namespace):
+        self.job = job
+        self.args = args
+        self.facts: dict[str, Any] = {"algorithm": args.algorithm}
+
+    def say(self, title: str, *texts: str) -> None:
+        if not self.args.json:
+            print(lines(title, *texts), flush=True)
+
+    def go(self) -> int:
+        started = time.perf_counter()
+        compiled = Compiled()
+        A = self.load()
+        names = Names(A)
+        source = self.source(A, names) if self.job.needs_source else 0
+        results = self.compute(A, source)
+        columns = self.job.columns(results)
+        numbers, texts = self.job.facts(columns)
+        self.facts.update(numbers)
+        self.say("", *texts)
+        if self.job.about_edges:
+            self.rate(A, columns)
+        valid = self.validate(A, source, columns) if self.args.validate else True
+        if self.args.output:
+            rows = output.write(self.args.output, columns, names)
+            self.facts["output"] = self.args.output
+            self.say("wrote", f"{counted(rows, 'row')} of vertex, {', '.join(columns)} to {self.args.output}")
+        self.facts["kernels"] = compiled.since()
+        self.facts["seconds"] = time.perf_counter() - started
+        if self.args.json:
+            print(json.dumps(self.facts, indent=2, default=_plain))
+        return 0 if valid else 1
+
+    def load(self) -> Matrix:
+        args = self.args
+        generated = is_generator(args.graph)
+        start = time.perf_counter()
+        with watch(f"generating {args.graph}", enabled=None if generated else False):
+            A = load(args.graph, weights=self.job.weights, order=args.order, seed=args.seed,
+                     symmetrize=args.symmetrize, dup_op=args.dup_op)
+        seconds = time.perf_counter() - start
+        kind = "directed" if A.symmetric is not True else "undirected"
+        self.facts["graph"] = {
+            "name": args.graph, "vertices": A.nrows, "stored_edges": A.nvals, "symmetric": A.symmetric,
+            "dtype": A.dtype.name, "order": A.order, "seconds": seconds, "report": str(A.report)}
+        self.say("graph", *str(A.report).split("; "), f"{kind}, {A.dtype.name} weights, in {timed(seconds)}")
+        return A
+
+    def source(self, A: Matrix, names: Names) -> int:
+        args = self.args
+        if args.source is not None:
+            source, how = names.find(args.source), ""
+        else:
+            source, how = _draw_source(A, args.seed), f", drawn at random (--seed {args.seed})"
+        self.facts["source"] = names.of(source)
+        self.say(args.algorithm, f"from vertex {names.of(source)}{how}")
+        return source
+
+    def compute(self, A: Matrix, source: int) -> dict[str, Any]:
+        results, times = {}, {}
+        for name, call in self.job.calls(A, source, self.args).items():
+            compiled = Compiled()
+            start = time.perf_counter()
+            with watch(f"{self.args.algorithm}: {name}"):
+                results[name] = call()
+            first = time.perf_counter() - start
+            made = compiled.since()
+            repeat = self.args.repeat
+            if repeat is None:
+                repeat = 3 if first < PATIENCE or made["compiled"] else 0
+            runs = []
+            for _ in tqdm(range(repeat), desc=name, leave=False, disable=None, delay=1):
+                start = time.perf_counter()
+                results[name] = call()
+                runs.append(time.perf_counter() - start)
+            times[name] = {"first": first, "compile": made["seconds"], "runs": runs,
+                           "median": statistics.median(runs or [first])}
+            self.say(name, _time_text(first, made, runs))
+        self.facts["times"] = times
+        return results
+
+    def rate(self, A: Matrix, columns: dict[str, Any]) -> None:
+        edges, how = _component_edges(A, next(iter(columns.values())), self.args)
+        median = min(entry["median"] for entry in self.facts["times"].values())
+        self.facts.update(component_edges=edges, teps=edges / median)
+        self.say("", f"{edges:,} {how} edges in what was reached: {rated(edges / median, 'TEPS')}")
+
+    def validate(self, A: Matrix, source: int, columns: dict[str, Any]) -> bool:
+        with watch("validating"):
+            rules = self.job.check(A, source, columns, self.args)
+        valid = all(rule.ok for rule in rules)
+        self.facts["valid"] = valid
+        self.facts["rules"] = [{"number": rule.number, "name": rule.name, "ok": rule.ok, "problem": rule.problem}
+                               for rule in rules]
+        self.say("valid" if valid else "NOT VALID", *map(str, rules))
+        if not valid and self.args.json:
+            print("spgraph: the answer is not valid, see \"rules\"", file=sys.stderr)
+        return valid
+
+
+def _time_text(first: float, made: dict[str, float], runs: list[float]) -> str:
+    how = []
+    if made["compiled"]:
+        how.append(f"{counted(int(made['compiled']), 'kernel')} compiled in {timed(made['seconds'])}")
+    if made["loaded"]:
+        how.append(f"{counted(int(made['loaded']), 'kernel')} loaded")
+    what = f" ({', '.join(how)})" if how else ""
+    if not runs:
+        return f"{timed(first)}{what}"
+    return f"{timed(statistics.median(runs))} (median of {len(runs)}); the first call {timed(first)}{what}"
+
+
+def _draw_source(A: Matrix, seed: int) -> int:
+    """A vertex that an edge leaves, as Graph500 draws its search keys."""
+    candidates = np.flatnonzero(np.diff(A.to_csr()[0]))
+    if candidates.size == 0:
+        if A.nrows == 0:
+            raise InvalidValue("the graph has no vertices, so there is no source")
+        return 0
+    return int(np.random.default_rng(seed).choice(candidates))
+
+
+def _component_edges(A: Matrix, reached, args: argparse.Namespace) -> tuple[int, str]:
+    """Edges in the searched component by Graph500's rule, and how they were counted.
+
+    Graph500 counts the edges as they were generated, parallel ones and
+    self-loops included, each once. Files do not tell: there stored edges count,
+    undirected ones once.
+    """
+    inside = np.zeros(A.nrows, bool)
+    inside[reached.to_coo()[0]] = True
+    if args.graph.startswith("rmat:") and is_generator(args.graph):
+        from spgraph.generators import rmat_edges
+
+        scale, *factor = map(int, args.graph.split(":")[1:])
+        rows, _ = rmat_edges(scale, *factor, seed=args.seed)
+        return int(np.count_nonzero(inside[rows])), "generated"
+    degree = np.diff(A.to_csr()[0])
+    stored = int(degree[inside].sum())
+    if A.symmetric is not True:
+        return stored, "stored"
+    loops = int(A.diag().nvals)
+    return (stored + loops) // 2, "undirected"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: NumPy's numbers, and labels."""
+    return value.item() if isinstance(value, np.generic) else str(value)

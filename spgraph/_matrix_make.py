@@ -1,0 +1,406 @@
+"""Matrices from what the caller has: coordinates, edge lists, CSR and CSC arrays, dictionaries, dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semirings.dtypes import lookup_dtype
+from semirings.exceptions import DimensionMismatch, InvalidValue, OutputNotEmpty
+from spgraph import _resolve as resolve
+from spgraph import engine
+from spgraph._convert import fit, to_order, to_size, to_values
+from spgraph._elementwise import bound_scalar
+from spgraph._vector_make import is_present
+from spgraph.block import MatrixBlock
+from spgraph.indexing import check_ids, infer_size, to_ids
+
+if TYPE_CHECKING:
+    from spgraph.matrix import Matrix
+
+__all__ = ["MatrixMake"]
+
+
+class MatrixMake:
+    """Constructors, and `build`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_coo(
+        cls,
+        rows: Any,
+        columns: Any,
+        values: Any = 1.0,
+        dtype: Any = None,
+        *,
+        nrows: int | None = None,
+        ncols: int | None = None,
+        dup_op: Any = None,
+        name: str | None = None,
+    ) -> Matrix:
+        """A Matrix from rows, columns and values.
+
+        Parameters
+        ----------
+        rows, columns : sequence of int
+            In any order.
+        values : sequence or scalar, default 1.0
+            One per entry, or one for all (stored once: an unweighted graph keeps no values).
+        dtype : optional
+            By default that of the values.
+        nrows, ncols : int, optional
+            By default the largest index plus one. A graph's Matrix is square: give both.
+        dup_op : BinaryOp, Monoid or str, optional
+            How values of the same position combine. Without it, duplicates raise.
+        name : str, optional
+
+        Raises
+        ------
+        InvalidValue
+            For duplicates without `dup_op`, and for values that `dtype` can't hold.
+        IndexOutOfBound
+            For an index that is negative or too large.
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> A = sg.Matrix.from_coo([0, 0, 1], [1, 2, 2], [5, 6, 7], nrows=3, ncols=3)
+        >>> A.nvals, A.shape, A.dtype
+        (3, (3, 3), INT64)
+        """
+        rows = to_ids(rows, "from_coo", "rows")
+        columns = to_ids(columns, "from_coo", "columns")
+        nrows = _size(nrows, rows, "rows", "nrows")
+        ncols = _size(ncols, columns, "columns", "ncols")
+        block = _built(nrows, ncols, rows, columns, values, dtype, dup_op, "from_coo")
+        return cls._wrap(block, name)  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_edgelist(
+        cls,
+        edgelist: Any,
+        values: Any = None,
+        dtype: Any = None,
+        *,
+        nrows: int | None = None,
+        ncols: int | None = None,
+        dup_op: Any = None,
+        name: str | None = None,
+    ) -> Matrix:
+        """A Matrix from ``(row, column)`` pairs or ``(row, column, value)`` triples.
+
+        Parameters
+        ----------
+        edgelist : iterable, or integer array of shape (n, 2)
+        values : sequence or scalar, optional
+            If the edge list has none; default 1.0.
+        dtype, nrows, ncols, dup_op, name
+            As for `from_coo`.
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> sg.Matrix.from_edgelist([(0, 1, 5), (1, 2, 6)]).to_dicts()
+        {0: {1: 5}, 1: {2: 6}}
+        """
+        own = None
+        if isinstance(edgelist, np.ndarray):
+            if edgelist.ndim != 2 or edgelist.shape[1] != 2:
+                raise InvalidValue(
+                    f"from_edgelist: edgelist has shape {edgelist.shape}, but (n, 2) was wanted; "
+                    "values are given separately"
+                )
+            rows, columns = edgelist[:, 0], edgelist[:, 1]
+        else:
+            edges = list(edgelist)
+            lengths = {len(edge) if hasattr(edge, "__len__") else 0 for edge in edges}
+            if not lengths <= {2} and not lengths <= {3}:
+                raise InvalidValue("from_edgelist: all items are pairs (row, column), or all triples with a value")
+            parts = [list(part) for part in zip(*edges)] if edges else [[], []]
+            rows, columns = parts[:2]
+            own = parts[2] if len(parts) == 3 else None
+        if own is not None and values is not None:
+            raise TypeError("from_edgelist: values were given twice, in the triples and as values")
+        values = (1.0 if own is None else own) if values is None else values
+        return cls.from_coo(rows, columns, values, dtype, nrows=nrows, ncols=ncols, dup_op=dup_op, name=name)
+
+    @classmethod
+    def from_csr(
+        cls,
+        indptr: Any,
+        col_indices: Any,
+        values: Any = 1.0,
+        dtype: Any = None,
+        *,
+        nrows: int | None = None,
+        ncols: int | None = None,
+        name: str | None = None,
+    ) -> Matrix:
+        """A Matrix from CSR arrays, as SciPy has them; they are copied.
+
+        Parameters
+        ----------
+        indptr : sequence of int, length nrows + 1
+        col_indices : sequence of int
+            Columns of row i are ``col_indices[indptr[i]:indptr[i + 1]]``, in any order.
+        values : sequence or scalar, default 1.0
+        dtype, name
+            As for `from_coo`.
+        nrows : int, optional
+            Checked against `indptr`.
+        ncols : int, optional
+            By default the largest column plus one.
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> sg.Matrix.from_csr([0, 2, 2, 3], [0, 1, 1], [5, 6, 7]).to_dicts()
+        {0: {0: 5, 1: 6}, 2: {1: 7}}
+        """
+        block = _from_csr(indptr, col_indices, values, dtype, nrows, ncols, "from_csr", ("nrows", "ncols"))
+        return cls._wrap(block, name)  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_csc(
+        cls,
+        indptr: Any,
+        row_indices: Any,
+        values: Any = 1.0,
+        dtype: Any = None,
+        *,
+        nrows: int | None = None,
+        ncols: int | None = None,
+        name: str | None = None,
+    ) -> Matrix:
+        """A Matrix from CSC arrays; see `from_csr`."""
+        block = _from_csr(indptr, row_indices, values, dtype, ncols, nrows, "from_csc", ("ncols", "nrows"))
+        return cls._wrap(block, None).T.new(name=name)  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_dcsr(
+        cls,
+        compressed_rows: Any,
+        indptr: Any,
+        col_indices: Any,
+        values: Any = 1.0,
+        dtype: Any = None,
+        *,
+        nrows: int | None = None,
+        ncols: int | None = None,
+        name: str | None = None,
+    ) -> Matrix:
+        """A Matrix from CSR arrays of the rows that are not empty, which `compressed_rows` names."""
+        rows, columns = _expand(compressed_rows, indptr, col_indices, "from_dcsr", "compressed_rows")
+        return cls.from_coo(rows, columns, values, dtype, nrows=nrows, ncols=ncols, name=name)
+
+    @classmethod
+    def from_dcsc(
+        cls,
+        compressed_cols: Any,
+        indptr: Any,
+        row_indices: Any,
+        values: Any = 1.0,
+        dtype: Any = None,
+        *,
+        nrows: int | None = None,
+        ncols: int | None = None,
+        name: str | None = None,
+    ) -> Matrix:
+        """A Matrix from CSC arrays of the columns that are not empty, which `compressed_cols` names."""
+        columns, rows = _expand(compressed_cols, indptr, row_indices, "from_dcsc", "compressed_cols")
+        return cls.from_coo(rows, columns, values, dtype, nrows=nrows, ncols=ncols, name=name)
+
+    @classmethod
+    def from_dicts(
+        cls,
+        nested_dicts: Any,
+        dtype: Any = None,
+        *,
+        order: str = "rowwise",
+        nrows: int | None = None,
+        ncols: int | None = None,
+        name: str | None = None,
+    ) -> Matrix:
+        """A Matrix from ``{row: {column: value}}``, or a list of dictionaries, one per row.
+
+        Parameters
+        ----------
+        nested_dicts : mapping or sequence of mappings
+        order : {"rowwise", "columnwise"}
+            With "columnwise" the outer level is columns.
+        dtype, nrows, ncols, name
+            As for `from_coo`.
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> sg.Matrix.from_dicts({0: {1: 5}, 2: {0: 6}}).to_dicts()
+        {0: {1: 5}, 2: {0: 6}}
+        """
+        rowwise = to_order(order, "from_dicts")
+        if isinstance(nested_dicts, Sequence):
+            outer, dicts = range(len(nested_dicts)), list(nested_dicts)
+            given = nrows if rowwise else ncols
+            if given is not None and given != len(dicts):
+                raise DimensionMismatch(f"from_dicts: there are {len(dicts)} dictionaries, but {given} was given")
+            nrows, ncols = (len(dicts), ncols) if rowwise else (nrows, len(dicts))
+        elif isinstance(nested_dicts, Mapping):
+            outer, dicts = list(nested_dicts.keys()), list(nested_dicts.values())
+        else:
+            raise TypeError("from_dicts: nested_dicts is neither a mapping nor a list of mappings")
+        ids = to_ids(list(outer), "from_dicts", "keys")
+        ids = np.repeat(ids, [len(d) for d in dicts]) if dicts else ids
+        inner = list(chain.from_iterable(dicts))
+        values = list(chain.from_iterable(d.values() for d in dicts))
+        pair = (ids, inner) if rowwise else (inner, ids)
+        return cls.from_coo(*pair, values, dtype, nrows=nrows, ncols=ncols, name=name)
+
+    @classmethod
+    def from_dense(
+        cls, values: Any, missing_value: Any = None, *, dtype: Any = None, name: str | None = None
+    ) -> Matrix:
+        """A Matrix from a two-dimensional array or a list of lists.
+
+        Parameters
+        ----------
+        values : array of two dimensions
+        missing_value : scalar, optional
+            Values equal to it (NaN: those that are NaN) become absent.
+        dtype, name : optional
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> sg.Matrix.from_dense([[0, 5], [6, 0]], missing_value=0).to_dicts()
+        {0: {1: 5}, 1: {0: 6}}
+        """
+        array, dtype = to_values(values, dtype, "from_dense")
+        if array.ndim == 0:
+            raise TypeError("from_dense: values are one number; use Matrix.from_scalar(value, nrows, ncols)")
+        if array.ndim != 2:
+            raise DimensionMismatch(f"from_dense: values have {array.ndim} dimensions, but 2 were wanted")
+        present = np.ones(array.shape, bool) if missing_value is None else is_present(array, missing_value)
+        rows, columns = np.nonzero(present)
+        block = engine.build_matrix(*array.shape, rows, columns, array[rows, columns], dtype.np_type)
+        return cls._wrap(block, name)  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_scalar(
+        cls, value: Any, nrows: int, ncols: int, dtype: Any = None, *, name: str | None = None
+    ) -> Matrix:
+        """A Matrix in which every position holds one value.
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> sg.Matrix.from_scalar(5, 2, 2).to_dense()
+        array([[5, 5],
+               [5, 5]])
+        """
+        nrows, ncols = to_size(nrows, "from_scalar", "nrows"), to_size(ncols, "from_scalar", "ncols")
+        number, found = bound_scalar(value, "from_scalar", "value")
+        dtype = found if dtype is None else lookup_dtype(dtype)
+        number = fit(number, dtype, "from_scalar", "value")
+        block = MatrixBlock(nrows, ncols, dtype.np_type)
+        if nrows and ncols:
+            indptr = np.arange(0, nrows * ncols + 1, ncols)
+            block.set_csr(indptr, np.tile(np.arange(ncols), nrows), np.array([number]), iso=True)
+        return cls._wrap(block, name)  # type: ignore[attr-defined]
+
+    def build(
+        self,
+        rows: Any,
+        columns: Any,
+        values: Any,
+        *,
+        dup_op: Any = None,
+        clear: bool = False,
+        nrows: int | None = None,
+        ncols: int | None = None,
+    ) -> None:
+        """Fill an empty Matrix in place; `from_coo` makes and fills one.
+
+        Parameters
+        ----------
+        rows, columns, values, dup_op
+            As for `from_coo`; values are stored with the dtype of the Matrix.
+        clear : bool, default False
+            Remove what is there first. Without it a Matrix with entries raises OutputNotEmpty.
+        nrows, ncols : int, optional
+            Resize first.
+        """
+        block = self._block  # type: ignore[attr-defined]
+        if block.nvals and not clear:
+            raise OutputNotEmpty(f"build: the Matrix has {block.nvals} entries; give clear=True to replace them")
+        nrows = block.nrows if nrows is None else to_size(nrows, "build", "nrows")
+        ncols = block.ncols if ncols is None else to_size(ncols, "build", "ncols")
+        rows, columns = to_ids(rows, "build", "rows"), to_ids(columns, "build", "columns")
+        dtype = self.dtype  # type: ignore[attr-defined]
+        block.assume(_built(nrows, ncols, rows, columns, values, dtype, dup_op, "build"))
+
+
+def _size(given, ids, argument, name):
+    return infer_size(ids, "from_coo", argument, name) if given is None else to_size(given, "from_coo", name)
+
+
+def _built(nrows, ncols, rows, columns, values, dtype, dup_op, function) -> MatrixBlock:
+    if rows.size != columns.size:
+        raise DimensionMismatch(f"{function}: there are {rows.size} rows, but {columns.size} columns")
+    check_ids(rows, nrows, function, "rows")
+    check_ids(columns, ncols, function, "columns")
+    array, dtype = _checked_values(values, dtype, rows.size, function)
+    if dup_op is not None:
+        dup_op = resolve.binary(dup_op, dtype, dtype, function, "dup_op")
+    return engine.build_matrix(nrows, ncols, rows, columns, array, dtype.np_type, dup_op)
+
+
+def _checked_values(values, dtype, count, function):
+    array, dtype = to_values(values, dtype, function)
+    if array.ndim > 1:
+        raise DimensionMismatch(f"{function}: values have {array.ndim} dimensions, but 1 was wanted")
+    if array.ndim and array.size != count:
+        raise DimensionMismatch(f"{function}: there are {count} indices, but {array.size} values")
+    return array, dtype
+
+
+def _check_pointers(indptr: np.ndarray, count: int, function: str) -> None:
+    if not indptr.size or indptr[0] != 0 or indptr[-1] != count or (indptr[1:] < indptr[:-1]).any():
+        raise InvalidValue(f"{function}: indptr does not rise from 0 to the number of indices, {count}")
+
+
+def _from_csr(indptr, indices, values, dtype, nrows, ncols, function, names) -> MatrixBlock:
+    indptr, indices = to_ids(indptr, function, "indptr"), to_ids(indices, function, "indices")
+    _check_pointers(indptr, indices.size, function)
+    if nrows is not None and nrows != indptr.size - 1:
+        raise DimensionMismatch(f"{function}: {names[0]} is {nrows}, but indptr has length {indptr.size}")
+    nrows = indptr.size - 1
+    if ncols is None:
+        ncols = int(indices.max()) + 1 if indices.size else 0
+    ncols = to_size(ncols, function, names[1])
+    check_ids(indices, ncols, function, "indices")
+    array, dtype = _checked_values(values, dtype, indices.size, function)
+    ascending = np.ones(max(indices.size, 1), bool)
+    np.greater(indices[1:], indices[:-1], out=ascending[1 : indices.size])
+    ascending[indptr[:-1][indptr[:-1] < indices.size]] = True  # where a row starts
+    if not ascending.all() or not indices.size:
+        rows = np.repeat(np.arange(nrows, dtype=np.int64), np.diff(indptr))
+        return engine.build_matrix(nrows, ncols, rows, indices, array, dtype.np_type)
+    block = MatrixBlock(nrows, ncols, dtype.np_type)
+    iso = array.ndim == 0
+    block.set_csr(indptr.copy(), indices.copy(), np.array(array, ndmin=1), iso=iso)
+    return block
+
+
+def _expand(outer, indptr, indices, function, name):
+    outer, indptr = to_ids(outer, function, name), to_ids(indptr, function, "indptr")
+    indices = to_ids(indices, function, "indices")
+    _check_pointers(indptr, indices.size, function)
+    if indptr.size != outer.size + 1:
+        raise DimensionMismatch(f"{function}: {name} has {outer.size} items, but indptr has {indptr.size}")
+    return np.repeat(outer, np.diff(indptr)), indices
+
+

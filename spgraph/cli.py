@@ -1,0 +1,74 @@
+"""The command ``spgraph``: information, algorithms on graphs, benchmarks.
+
+Exit codes: 0, all is well; 1, an answer was found to be wrong (``run
+--validate``); 2, the command could not be carried out, and one line on stderr
+says why; 130, interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+__all__ = ["main"]
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    from spgraph import __version__
+    from spgraph._cli import bench, info, run
+
+    parser = argparse.ArgumentParser(
+        prog="spgraph", description="Graph algorithms as semiring expressions.",
+        epilog="spgraph COMMAND --help tells more.")
+    parser.add_argument("--version", action="version", version=f"spgraph {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show where in the code an error came from")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in (info, run, bench):
+        module.add_parser(commands)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        Default: the arguments of the process.
+
+    Returns
+    -------
+    int
+        The exit code, see above.
+
+    Examples
+    --------
+    >>> main(["run", "bfs", "path:4", "--source", "0", "--validate", "--repeat", "0"])  # doctest: +ELLIPSIS
+    graph       path(4): 4 vertices
+    ...
+    """
+    args = parser().parse_args(argv)
+    try:
+        return args.command(args)
+    except KeyboardInterrupt:
+        print("spgraph: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, TypeError, IndexError, OSError, MemoryError, ImportError) as error:
+        if args.debug:
+            raise
+        print(f"spgraph: {_one_line(error)}", file=sys.stderr)
+        return 2
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"out of memory: {text}" if text else "out of memory"
+    return text or type(error).__name__

@@ -1,0 +1,308 @@
+"""Matrix times matrix over a semiring, the Kronecker product and the outer product.
+
+A mask takes part in the product: what it does not allow is never computed. How much
+each method would have to do is counted exactly (one pass over A and over the mask),
+`matrix_plan` chooses, and the same counts share the rows among threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from semirings import expr as ex
+from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.block.width import index_dtype
+from spgraph.engine.mask import MASK_CONSTS, Mask
+from spgraph.engine.matrix_common import (
+    NO_IDS,
+    bind,
+    constant,
+    global_ids,
+    home,
+    iso_values,
+    kernel_for,
+    make_block,
+    natural,
+    value_dtype,
+)
+from spgraph.engine.matrix_plan import choose_product
+from spgraph.engine.matrix_write import MatrixMask, view_mask, write
+from spgraph.engine.vector_write import store
+from spgraph.kernels.cpu import spgemm
+from spgraph.kernels.cpu._pieces import NOTHING, produce_rows, row_offsets
+from spgraph.kernels.cpu._threads import parallel_for, split_rows
+from spgraph.kernels.cpu.rows import kron_rows
+
+__all__ = ["kronecker", "mxm", "outer"]
+
+OPERANDS = ("a", "b", "ix", "jx", "iy", "jy")
+LIMITS = {"SEARCH": spgemm.SEARCH, "SCAN": spgemm.SCAN, "SHORT": spgemm.SHORT}
+
+
+class _Term(NamedTuple):
+    """What one product and the sum of products compute."""
+
+    mult: object  # Expr over OPERANDS
+    add: object  # Expr over s, t
+    dtype: np.dtype  # the monoid's
+    out_dtype: np.dtype
+    iso: object  # the value of every entry of the result, or None
+    a_iso: bool
+    b_iso: bool
+    consts: dict
+    key: tuple
+
+
+def mxm(
+    out: MatrixBlock,
+    mask: Mask | None,
+    accum,
+    replace: bool,
+    A: MatrixBlock,
+    a_t: bool,
+    B: MatrixBlock,
+    b_t: bool,
+    semiring,
+) -> None:
+    """C<M, replace> (accum)= A B over a semiring."""
+    A, B = _meet(A, a_t, B, b_t)
+    rows, cols = (A.cols if a_t else A.rows), (B.rows if b_t else B.cols)
+    view = view_mask(mask, rows, cols, (A, B))
+    A = A.oriented(a_t)
+    dtype = value_dtype(out, accum, semiring.monoid.return_type.np_type)
+    term = _term(semiring, A, B, dtype)
+    ids = global_ids(
+        semiring.binaryop.positional,
+        (A.rows, A.nrows),
+        (A.cols, A.ncols),
+        (cols, B.nrows if b_t else B.ncols),
+    )
+    T = _product(A, B, b_t, view, term, ids)
+    write(out, mask, accum, replace, T, masked=True)
+
+
+def _meet(A: MatrixBlock, a_t: bool, B: MatrixBlock, b_t: bool) -> tuple[MatrixBlock, MatrixBlock]:
+    """Bring the inner dimension into one partition; what is natural moves."""
+    inner_a, inner_b = (A.rows if a_t else A.cols), (B.cols if b_t else B.rows)
+    if inner_a is inner_b:
+        return A, B
+    if inner_b.natural:
+        b_rows, b_cols = (B.rows, inner_a) if b_t else (inner_a, B.cols)
+        return A, home(B, b_rows, b_cols, (A,))
+    a_rows, a_cols = (inner_b, A.cols) if a_t else (A.rows, inner_b)
+    return home(A, a_rows, a_cols, (B,)), B
+
+
+def _term(semiring, A: MatrixBlock, B: MatrixBlock, out_dtype) -> _Term:
+    op, monoid = semiring.binaryop, semiring.monoid
+    dtype = monoid.type.np_type
+    mult = bind(op.expr, {"a": A.dtype, "b": B.dtype}, dtype, {"x": "a", "y": "b"})
+    add = bind(monoid.binaryop.expr, {"s": dtype, "t": dtype}, dtype, {"x": "s", "y": "t"})
+    uses = ex.inputs(mult)
+    a_iso, b_iso = A.iso or "a" not in uses, B.iso or "b" not in uses
+    iso = None
+    if monoid.idempotent or monoid.terminal_any:
+        iso = constant(ex.cast(mult, out_dtype), iso_values(a=A, b=B))
+    stops = monoid.terminal is not None and not monoid.terminal_any
+    consts = {
+        "A_ISO": a_iso,
+        "B_ISO": b_iso,
+        "VALUES": iso is None,
+        "ANY": bool(monoid.terminal_any),
+        "HAS_TERMINAL": stops,
+        "TERMINAL": monoid.terminal if stops else False,
+        **LIMITS,
+    }
+    key = (semiring.key, A.dtype, B.dtype, out_dtype, a_iso, b_iso, iso is None)
+    return _Term(mult, add, dtype, out_dtype, iso, a_iso, b_iso, consts, key)
+
+
+def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: _Term, ids) -> MatrixBlock:
+    """T = A B (B^T if b_t) within the mask."""
+    nrows, ncols = A.nrows, B.nrows if b_t else B.ncols
+    cols = B.rows if b_t else B.cols
+    if not A.nvals or not B.nvals or (view.code in ("s", "v") and not view.indices.size):
+        return MatrixBlock(nrows, ncols, term.out_dtype, rows=A.rows, cols=cols)
+    within = view.code in ("s", "v")
+    dot = False
+    if within:
+        dot, costs = _method(A, B, b_t, view)
+    else:
+        costs = _costs(A.indptr, A.indices, np.diff(B.oriented(b_t).indptr), None)
+    right = B.oriented(b_t != dot)
+    work = int(costs[-1]) + nrows
+    if dot or within:
+        template, scratch = _within(term, dot, A.ncols if dot else ncols)
+        rooms = view.indptr
+    else:
+        template, scratch = spgemm.gustavson, lambda: _accumulators(term, ncols)
+        rooms = None
+    kernel = kernel_for(
+        template,
+        (*term.key, view.code, ids is None),
+        lambda: (
+            {**term.consts, **MASK_CONSTS[view.code], "MAPPED": ids is not None},
+            {
+                "MULT": (term.mult, OPERANDS),
+                "ADD": (term.add, ("s", "t")),
+                "STORE": store(term.dtype, term.out_dtype),
+            },
+        ),
+    )
+    args = (
+        A.indptr,
+        A.indices,
+        A.values,
+        right.indptr,
+        right.indices,
+        right.values,
+        *view.args,
+        *(ids or NO_IDS),
+    )
+    csr = produce_rows(
+        kernel,
+        split_rows(costs, work),
+        work,
+        args,
+        _room(rooms, costs, ncols),
+        nrows,
+        index_dtype(ncols),
+        None if term.iso is not None else term.out_dtype,
+        scratch,
+    )
+    return make_block(nrows, ncols, term.out_dtype, csr, term.iso, A.rows, cols)
+
+
+def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
+    """Whether dot products serve better, and the costs of each row (running sum)."""
+    b_ready, bt_ready = not b_t or B.has_transpose, b_t or B.has_transpose
+    own, other = np.diff(B.indptr), np.bincount(B.indices, minlength=B.ncols)
+    b_lengths, bt_lengths = (other, own) if b_t else (own, other)
+    products = _costs(A.indptr, A.indices, b_lengths, view.indptr)
+    comparisons = _costs(view.indptr, view.indices, bt_lengths, A.indptr)
+    method = choose_product(
+        float(products[-1]), float(comparisons[-1]), 0 if b_ready else B.nvals, 0 if bt_ready else B.nvals
+    )
+    return method == "dot", comparisons if method == "dot" else products
+
+
+def _costs(indptr, indices, weights, limits) -> np.ndarray:
+    """Running sum of each row's steps."""
+    kernel = kernel_for(
+        spgemm.row_costs, (limits is not None,), lambda: ({"LIMITED": limits is not None, **LIMITS}, {})
+    )
+    nrows = indptr.size - 1
+    costs = np.zeros(nrows + 1, np.int64)
+    work = indices.size + nrows
+    parallel_for(
+        kernel,
+        split_rows(indptr, work),
+        work,
+        (indptr, indices, weights, NOTHING if limits is None else limits, costs),
+    )
+    return np.cumsum(costs)
+
+
+def _within(term: _Term, dot: bool, size: int):
+    """Kernel and scratch of the masked methods."""
+    if dot:
+        return spgemm.dot_masked, lambda: (np.zeros(size, np.int32),)
+    values = size if term.iso is None else 0
+    return spgemm.gustavson_masked, lambda: (np.empty(values, term.dtype), np.zeros(size, np.uint8))
+
+
+def _accumulators(term: _Term, ncols: int) -> tuple:
+    mark = np.zeros((ncols + 7) // 8 * 8, np.uint8)
+    acc = np.empty(ncols if term.iso is None else 0, term.dtype)
+    return acc, mark, mark.view(np.uint64), np.zeros(256, np.int64), np.empty(ncols, index_dtype(ncols))
+
+
+def _room(rooms, costs, ncols):
+    """Upper bound of the entries of rows lo..hi."""
+    if rooms is not None:
+        return lambda lo, hi: int(rooms[hi] - rooms[lo])
+    return lambda lo, hi: int(np.minimum(np.diff(costs[lo : hi + 1]), ncols).sum())
+
+
+# ---- Kronecker and outer --------------------------------------------------------------
+def kronecker(
+    out: MatrixBlock,
+    mask: Mask | None,
+    accum,
+    replace: bool,
+    A: MatrixBlock,
+    a_t: bool,
+    B: MatrixBlock,
+    b_t: bool,
+    op,
+) -> None:
+    """C<M, replace> (accum)= A (x) B, each entry of A times all of B."""
+    A, B = natural(A, a_t), natural(B, b_t)
+    write(out, mask, accum, replace, _kron(op, A, B, value_dtype(out, accum, op.return_type.np_type)))
+
+
+def _kron(op, A: MatrixBlock, B: MatrixBlock, dtype) -> MatrixBlock:
+    nrows, ncols = A.nrows * B.nrows, A.ncols * B.ncols
+    expr = bind(op.expr, {"x": A.dtype, "y": B.dtype}, dtype)
+    iso = constant(expr, iso_values(x=A, y=B))
+    uses = ex.inputs(expr)
+    x_iso, y_iso = A.iso or "x" not in uses, B.iso or "y" not in uses
+    kernel = kernel_for(
+        kron_rows,
+        (expr, x_iso, y_iso, iso is None),
+        lambda: (
+            {"X_ISO": x_iso, "Y_ISO": y_iso, "VALUES": iso is None},
+            {"PAIR": (expr, ("x", "y", "ix", "jx", "iy", "jy"))},
+        ),
+    )
+    indptr = row_offsets(np.outer(np.diff(A.indptr), np.diff(B.indptr)).ravel())
+    nvals = int(indptr[-1])
+    indices = np.empty(nvals, index_dtype(ncols))
+    values = None if iso is not None else np.empty(nvals, dtype)
+    if nvals:
+        work = nvals + nrows
+        parallel_for(
+            kernel,
+            split_rows(indptr, work),
+            work,
+            (
+                A.indptr,
+                A.indices,
+                A.values,
+                B.indptr,
+                B.indices,
+                B.values,
+                B.nrows,
+                B.ncols,
+                indptr,
+                indices,
+                NOTHING if values is None else values,
+            ),
+        )
+    return make_block(nrows, ncols, dtype, (indptr, indices, values), iso)
+
+
+def outer(
+    out: MatrixBlock, mask: Mask | None, accum, replace: bool, u: VectorBlock, v: VectorBlock, op
+) -> None:
+    """C<M, replace> (accum)= the outer product, C(i, j) = op(u(i), v(j))."""
+    column, row = _as_column(u), _as_row(v)
+    write(out, mask, accum, replace, _kron(op, column, row, value_dtype(out, accum, op.return_type.np_type)))
+
+
+def _as_row(v: VectorBlock) -> MatrixBlock:
+    indices, values = v.coo()
+    indptr = np.array([0, indices.size])
+    return make_block(
+        1, v.size, v.dtype, (indptr, indices, None if v.iso else values), values[0] if v.iso else None
+    )
+
+
+def _as_column(u: VectorBlock) -> MatrixBlock:
+    indices, values = u.coo()
+    counts = np.zeros(u.size, np.int64)
+    counts[indices] = 1
+    csr = (row_offsets(counts), np.zeros(indices.size, np.int64), None if u.iso else values)
+    return make_block(u.size, 1, u.dtype, csr, values[0] if u.iso else None)

@@ -1,0 +1,181 @@
+"""Grids, paths, cycles, stars and complete graphs: edges known without drawing.
+
+Edges come sorted, so building costs one pass (and one for the mirror image).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from semirings.exceptions import InvalidValue
+from spgraph.generators._common import Weights, check_count, from_keys, stream
+from spgraph.io._build import build_matrix
+from spgraph.io._keys import bits_for
+
+__all__ = ["complete", "cycle", "grid", "path", "star"]
+
+DELETIONS = 1 << 34  # number of the random stream
+
+
+def grid(rows, cols=None, *, delete=0.1, weights=(1, 64), seed=0, diagonal=False, dtype=None, order=None):
+    """A road-like graph: a two-dimensional grid with some edges deleted.
+
+    Vertex ``r * cols + c`` lies in row r and column c. Undirected.
+
+    Parameters
+    ----------
+    rows, cols : int
+        `cols` defaults to `rows`.
+    delete : float
+        Share of the edges that are deleted, 0..1, drawn edge by edge.
+    weights : None, "int", "uniform" or (lo, hi)
+        See `rmat`; both directions of an edge have the same.
+    seed : int
+    diagonal : bool
+        Eight neighbours instead of four.
+    dtype : optional
+        Type of the values.
+    order : {"natural", "degree"}, optional
+        Order in memory; default: the context's.
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> A = grid(3, 2, delete=0)
+    >>> A.shape, A.nvals
+    ((6, 6), 14)
+    """
+    rows = check_count(rows, "rows", "grid")
+    cols = rows if cols is None else check_count(cols, "cols", "grid")
+    n = check_count(rows * cols, "rows * cols", "grid")
+    seed = check_count(seed, "seed", "grid", high=2**128)
+    if not 0 <= delete <= 1:
+        raise InvalidValue(f"grid: delete: got {delete}, wanted a share within 0..1")
+    chosen = Weights(weights, dtype, seed, "grid")
+    steps = [(0, 1), (1, -1), (1, 0), (1, 1)] if diagonal else [(0, 1), (1, 0)]
+    row, col = np.divmod(np.arange(n), max(cols, 1))
+    present = np.empty((n, len(steps)), bool)
+    for k, (down, right) in enumerate(steps):
+        present[:, k] = (row + down < rows) & (col + right >= 0) & (col + right < cols)
+    shifts = np.array([down * cols + right for down, right in steps])
+    if delete:
+        present &= stream(seed, DELETIONS).random(present.shape, dtype=np.float32) >= delete
+    start, step = np.nonzero(present)  # by vertex, then by neighbour: sorted
+    return _build(start, start + shifts[step], n, chosen, f"grid({rows}, {cols})", order, undirected=True)
+
+
+def path(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
+    """The path 0 - 1 - ... - n-1.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    directed : bool
+        Store only the edges i -> i+1.
+    weights, seed, dtype, order
+        As for `rmat`.
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> path(4, directed=True).to_coo()[:2]
+    (array([0, 1, 2]), array([1, 2, 3]))
+    """
+    n = check_count(n, "n", "path")
+    ids = np.arange(max(n, 1))
+    return _simple("path", n, ids[:-1], ids[1:], directed, weights, seed, dtype, order)
+
+
+def cycle(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
+    """The path 0 - 1 - ... - n-1 with an edge back to 0; n is at least 3 (undirected) or 1.
+
+    Parameters
+    ----------
+    n : int
+    directed : bool
+        Store only the edges i -> i+1 and n-1 -> 0.
+    weights, seed, dtype, order
+        As for `rmat`.
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> cycle(3, directed=True).to_coo()[:2]
+    (array([0, 1, 2]), array([1, 2, 0]))
+    """
+    n = check_count(n, "n", "cycle", low=1 if directed else 3)
+    ids = np.arange(n)
+    return _simple("cycle", n, ids, np.roll(ids, -1), directed, weights, seed, dtype, order)
+
+
+def star(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
+    """Vertex 0 joined to each of the other n-1 vertices.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices, the centre included.
+    directed : bool
+        Store only the edges from the centre.
+    weights, seed, dtype, order
+        As for `rmat`.
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> star(4, directed=True).to_coo()[:2]
+    (array([0, 0, 0]), array([1, 2, 3]))
+    """
+    n = check_count(n, "n", "star")
+    leaves = np.arange(1, max(n, 1))
+    return _simple("star", n, np.zeros_like(leaves), leaves, directed, weights, seed, dtype, order)
+
+
+def complete(n, *, weights=None, seed=0, dtype=None, order=None):
+    """Every vertex joined to every other one.
+
+    Parameters
+    ----------
+    n : int
+    weights, seed, dtype, order
+        As for `rmat`.
+
+    Returns
+    -------
+    Matrix
+
+    Examples
+    --------
+    >>> complete(4).nvals
+    12
+    """
+    n = check_count(n, "n", "complete", high=2**16)
+    low, high = np.triu_indices(n, 1)
+    return _simple("complete", n, low, high, False, weights, seed, dtype, order)
+
+
+def _simple(name: str, n: int, rows, cols, directed: bool, weights, seed, dtype, order):
+    seed = check_count(seed, "seed", name, high=2**128)
+    chosen = Weights(weights, dtype, seed, name)
+    if not directed:
+        rows, cols = np.minimum(rows, cols), np.maximum(rows, cols)
+    return _build(rows, cols, n, chosen, f"{name}({n})", order, not directed)
+
+
+def _build(rows, cols, n: int, chosen: Weights, source: str, order, undirected: bool):
+    keys = (rows.astype(np.int64) << bits_for(n)) | cols
+    csr = from_keys(keys, n, chosen, source=source, generated=rows.size, loops=0, undirected=undirected)
+    return build_matrix(csr, order)

@@ -1,0 +1,110 @@
+"""Matrix products, Kronecker and outer products against python-graphblas."""
+
+import matrix_cases as mc
+import numpy as np
+import pytest
+from matrix_cases import chance, draw_matrix, draw_mode, draw_vector, gb, run, turned, view
+
+from semirings import binary, semiring
+from spgraph.engine import matrix_products
+from spgraph.engine.matrix_products import kronecker, mxm, outer
+from spgraph.kernels.cpu import _specialise
+
+SEMIRINGS = ("plus_times", "min_plus", "max_times", "any_pair", "plus_pair", "lor_land", "any_second", "times_first",
+             "min_max", "plus_minus", "max_lor", "lxor_lor")
+POSITIONAL = ("min_firsti", "max_secondj", "plus_firstj", "min_secondi1", "times_firstj1")
+
+
+@pytest.fixture(params=range(60))
+def rng(request):
+    with mc.case(request.param) as generator:
+        yield generator
+
+
+def operands(rng, ordered, dtype=None):
+    """A and B, possibly transposed, and the shape of their product."""
+    nrows, inner, ncols = (int(n) for n in rng.integers(0, 8, 3))
+    if chance(rng, 0.5):
+        inner = ncols = nrows
+    a_t, b_t = chance(rng, 0.3), chance(rng, 0.3)
+    A = draw_matrix(rng, *turned((nrows, inner), a_t), dtype, ordered=ordered and chance(rng, 0.8))
+    B = draw_matrix(rng, *turned((inner, ncols), b_t), dtype, ordered=ordered and chance(rng, 0.8))
+    if nrows == inner == ncols and chance(rng, 0.3):
+        B = A
+    return A, a_t, B, b_t, (nrows, ncols)
+
+
+@pytest.fixture(params=["counted", "gustavson", "dot"])
+def method(request, monkeypatch):
+    """The method of masked products: as the counts say, or forced."""
+    if request.param != "counted":
+        monkeypatch.setattr(matrix_products, "choose_product", lambda *counts: request.param)
+
+
+def agreed(name, a, b):
+    """The semiring in both, if python-graphblas has it for the types."""
+    ours, theirs = getattr(semiring, name), getattr(gb.semiring, name)
+    if {a.dtype, b.dtype} == {np.dtype("i8"), np.dtype("u8")}:
+        return None  # no common type
+    try:
+        return ours.resolve(a.dtype, b.dtype), gb.core.operator.get_typed_op(
+            theirs, gb.dtypes.lookup_dtype(a.dtype), gb.dtypes.lookup_dtype(b.dtype))
+    except KeyError:
+        return None
+
+
+def test_mxm(rng, method):
+    ordered = chance(rng, 0.4)
+    A, a_t, B, b_t, shape = operands(rng, ordered)
+    name = str(rng.choice(SEMIRINGS))
+    ops = agreed(name, A.ours, B.ours)
+    if ops is None:
+        name, ops = "any_pair", agreed("any_pair", A.ours, A.ours)
+        B, b_t = A, not a_t
+        shape = (view(A.theirs, a_t).nrows,) * 2
+    mode = draw_mode(rng, shape, ordered=ordered and chance(rng, 0.5))
+    expression = view(A.theirs, a_t).mxm(view(B.theirs, b_t), ops[1])
+    run(mode, lambda *w: mxm(*w, A.ours, a_t, B.ours, b_t, ops[0]), expression, name)
+
+
+def test_mask_is_an_operand(rng, method):
+    n, ordered = int(rng.integers(1, 8)), chance(rng, 0.5)
+    A = draw_matrix(rng, n, n, "INT64", ordered=ordered)
+    C = A if chance(rng, 0.3) else draw_matrix(rng, n, n, "INT64", ordered=ordered and chance(rng, 0.5))
+    mask, gb_mask = mc.draw_mask(rng, A)
+    replace, (a_t, b_t) = chance(rng, 0.5), (chance(rng, 0.5), chance(rng, 0.5))
+    mode = mc.Mode(C, mask, None, replace, lambda out: out(gb_mask, replace=replace))
+    op = semiring.plus_times.resolve(np.int64, np.int64)
+    expression = view(A.theirs, a_t).mxm(view(A.theirs, b_t), gb.semiring.plus_times)
+    run(mode, lambda *w: mxm(*w, A.ours, a_t, A.ours, b_t, op), expression)
+
+
+@pytest.mark.parametrize("name", POSITIONAL)
+def test_positional(rng, name):
+    A, a_t, B, b_t, shape = operands(rng, True, "INT64")
+    mode = draw_mode(rng, shape, ordered=chance(rng, 0.5))
+    expression = view(A.theirs, a_t).mxm(view(B.theirs, b_t), getattr(gb.semiring.ss, name))
+    op = getattr(semiring, name).resolve(np.int64, np.int64)
+    run(mode, lambda *w: mxm(*w, A.ours, a_t, B.ours, b_t, op), expression, name)
+
+
+@pytest.mark.parametrize("name", ["times", "minus", "pair", "first", "eq"])
+def test_kronecker(rng, name):
+    ordered, a_t, b_t = chance(rng, 0.3), chance(rng, 0.3), chance(rng, 0.3)
+    (r1, c1), (r2, c2) = (tuple(int(n) for n in rng.integers(0, 4, 2)) for _ in range(2))
+    A = draw_matrix(rng, *turned((r1, c1), a_t), "INT32", ordered=ordered)
+    B = draw_matrix(rng, *turned((r2, c2), b_t), "FP64", ordered=ordered)
+    mode = draw_mode(rng, (r1 * r2, c1 * c2), ordered=ordered)
+    expression = view(A.theirs, a_t).kronecker(view(B.theirs, b_t), getattr(gb.binary, name))
+    op = getattr(binary, name).resolve(A.ours.dtype, B.ours.dtype)
+    run(mode, lambda *w: kronecker(*w, A.ours, a_t, B.ours, b_t, op), expression, name)
+
+
+@pytest.mark.parametrize("name", ["times", "minus", "pair", "ge"])
+def test_outer(rng, name):
+    ordered = chance(rng, 0.4)
+    u, v = (draw_vector(rng, int(rng.integers(0, 6)), "INT16", ordered=ordered) for _ in range(2))
+    mode = draw_mode(rng, (u.ours.size, v.ours.size), ordered=ordered)
+    expression = u.theirs.outer(v.theirs, getattr(gb.binary, name))
+    op = getattr(binary, name).resolve(np.int16, np.int16)
+    run(mode, lambda *w: outer(*w, u.ours, v.ours, op), expression, name)
