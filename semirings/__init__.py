@@ -32,7 +32,7 @@ _CONVERTERS = (
     *("as_agg", "as_binary", "as_indexunary", "as_monoid", "as_select", "as_semiring", "as_unary"),
 )
 
-__all__ = [*_MODULES, *_CONVERTERS]  # noqa: PLE0604
+__all__ = [*_MODULES, *_CONVERTERS]
 
 
 def __getattr__(name: str) -> _Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from semirings._aggregators import Aggregator
-from semirings.dtypes import ALL, FP32, FP64, INT64, UINT64, UNSIGNED, DataType, FLOATS
+from semirings.dtypes import ALL, FLOATS, FP32, FP64, INT64, UINT64, UNSIGNED, DataType
 
 
 def _one(x: Any) -> Any:

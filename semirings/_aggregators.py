@@ -69,7 +69,12 @@ class TypedAggregator(TypedOp):
     __slots__ = ("empty", "finish", "gives", "parts", "pick")
 
     def __init__(
-        self, parent: Aggregator, dtype: DataType, parts: tuple[Part, ...], finish: Expr | None, result: DataType
+        self,
+        parent: Aggregator,
+        dtype: DataType,
+        parts: tuple[Part, ...],
+        finish: Expr | None,
+        result: DataType,
     ) -> None:
         marks = tuple((part.map, part.monoid.key) for part in parts)
         key = ("agg", dtype.name, marks, finish, parent.pick, parent.gives)
@@ -108,9 +113,13 @@ class TypedAggregator(TypedOp):
         if not array.size:
             return self.empty
         if self.pick is None:
-            reduced = [m.reduce(np.broadcast_to(evaluate(e, {"x": array}), array.shape)) for e, m in self.parts]
+            reduced = [
+                m.reduce(np.broadcast_to(evaluate(e, {"x": array}), array.shape)) for e, m in self.parts
+            ]
             return self.finish_numpy(*reduced)[()]
-        k = {"first": lambda: 0, "last": lambda: array.size - 1, "min": array.argmin, "max": array.argmax}[self.pick]
+        k = {"first": lambda: 0, "last": lambda: array.size - 1, "min": array.argmin, "max": array.argmax}[
+            self.pick
+        ]
         where = int(_without_nan(array, self.pick)() if array.dtype.kind == "f" else k())
         if self.gives == "value":
             return array[where]

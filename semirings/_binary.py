@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from semirings import functions
-from semirings._operators import FLOAT_COERCIONS, SAME, BinaryOp
-from semirings.dtypes import ALL, BOOL, FLOATS, INT64, INTEGERS
+from semirings._operators import FLOAT_COERCIONS, BinaryOp, same_type
+from semirings.dtypes import ALL, BOOL, FLOATS, INT8, INT64, INTEGERS, DataType
 
 
 def _flip(func: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -50,6 +50,10 @@ def _pow(x: Any, y: Any) -> Any:
 
 def _rpow(x: Any, y: Any) -> Any:
     return _pow(y.astype(np.int8), x.astype(np.int8)) if x.dtype.kind == "b" else _pow(y, x)
+
+
+def _int8_for_bool(dtype: DataType) -> DataType:
+    return INT8 if dtype == BOOL else dtype
 
 
 def _float_power(x: Any, y: Any) -> Any:
@@ -155,8 +159,8 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "rtruediv": (_flip(np.divide), ALL, None, None, "truediv"),
     "floordiv": (np.floor_divide, ALL, None, None, "rfloordiv"),
     "rfloordiv": (_flip(np.floor_divide), ALL, None, None, "floordiv"),
-    "pow": (_pow, ALL, None, SAME, "rpow"),
-    "rpow": (_rpow, ALL, None, None, "pow"),
+    "pow": (_pow, ALL, None, same_type, "rpow"),
+    "rpow": (_rpow, ALL, None, _int8_for_bool, "pow"),
     "min": (np.fmin, ALL, None, None, "min"),
     "max": (np.fmax, ALL, None, None, "max"),
     "absfirst": (lambda x, y: np.abs(x), ALL, None, None, "abssecond"),
@@ -168,16 +172,16 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "lt": (np.less, ALL, None, None, "gt"),
     "ge": (np.greater_equal, ALL, None, None, "le"),
     "le": (np.less_equal, ALL, None, None, "ge"),
-    "iseq": (np.equal, ALL, None, SAME, "iseq"),
-    "isne": (np.not_equal, ALL, None, SAME, "isne"),
-    "isgt": (np.greater, ALL, None, SAME, "islt"),
-    "islt": (np.less, ALL, None, SAME, "isgt"),
-    "isge": (np.greater_equal, ALL, None, SAME, "isle"),
-    "isle": (np.less_equal, ALL, None, SAME, "isge"),
+    "iseq": (np.equal, ALL, None, same_type, "iseq"),
+    "isne": (np.not_equal, ALL, None, same_type, "isne"),
+    "isgt": (np.greater, ALL, None, same_type, "islt"),
+    "islt": (np.less, ALL, None, same_type, "isgt"),
+    "isge": (np.greater_equal, ALL, None, same_type, "isle"),
+    "isle": (np.less_equal, ALL, None, same_type, "isge"),
     # logic
-    "land": (np.logical_and, ALL, None, SAME, "land"),
-    "lor": (np.logical_or, ALL, None, SAME, "lor"),
-    "lxor": (np.logical_xor, ALL, None, SAME, "lxor"),
+    "land": (np.logical_and, ALL, None, same_type, "land"),
+    "lor": (np.logical_or, ALL, None, same_type, "lor"),
+    "lxor": (np.logical_xor, ALL, None, same_type, "lxor"),
     "lxnor": (np.equal, [BOOL], dict.fromkeys(ALL[1:], BOOL), None, "lxnor"),
     # bits
     "band": (np.bitwise_and, INTEGERS, None, None, "band"),

@@ -61,7 +61,9 @@ def as_binary(op: Any, *, untyped: bool = False) -> Any:
     if _kind(op) in ("monoid", "semiring"):
         op = op.binaryop
     if _kind(op) != "binary":
-        raise _refuse(op, "a binary operator", "for example binary.plus, monoid.min, '+' or a function of x and y")
+        raise _refuse(
+            op, "a binary operator", "for example binary.plus, monoid.min, '+' or a function of x and y"
+        )
     return _untyped(op, untyped)
 
 
@@ -81,7 +83,9 @@ def as_monoid(op: Any, *, untyped: bool = False) -> Any:
     if _kind(op) == "binary":
         if op.monoid is None:
             raise _refuse(
-                op, "a monoid", "this operator is part of none; monoid.register_new(name, op, identity) makes one"
+                op,
+                "a monoid",
+                "this operator is part of none; monoid.register_new(name, op, identity) makes one",
             )
         op = op.monoid
     if _kind(op) == "semiring":

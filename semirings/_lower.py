@@ -22,7 +22,12 @@ _COMPARISONS = {
     "greater": operator.gt,
     "greater_equal": operator.ge,
 }
-_FLIPPED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+_FLIPPED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+}
 _ON_BOOLS = {"logical_and": "bitwise_and", "logical_or": "bitwise_or", "logical_xor": "bitwise_xor"}
 
 
@@ -80,7 +85,12 @@ def _refuse_mixed_64(name: str, keys: list[np.dtype[Any]], in_types: list[np.dty
     from semirings.trace import NoLoop
 
     kinds = {dtype.kind for dtype in keys}
-    if {"u", "i"} <= kinds and "f" not in kinds and in_types[0].kind == "f" and name not in ("divide", "ldexp"):
+    if (
+        {"u", "i"} <= kinds
+        and "f" not in kinds
+        and in_types[0].kind == "f"
+        and name not in ("divide", "ldexp")
+    ):
         both = " and ".join(sorted({dtype.name for dtype in keys}))
         raise NoLoop(
             f"np.{name} of {both} would be computed in float64, which loses integers above 2**53; "

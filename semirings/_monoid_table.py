@@ -9,7 +9,20 @@ import numpy as np
 
 from semirings import _registry
 from semirings._monoids import Monoid
-from semirings.dtypes import ALL, BOOL, FLOATS, INT8, INT16, INT32, INT64, INTEGERS, UINT16, UINT32, UINT64, UNSIGNED
+from semirings.dtypes import (
+    ALL,
+    BOOL,
+    FLOATS,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    INTEGERS,
+    UINT16,
+    UINT32,
+    UINT64,
+    UNSIGNED,
+)
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:

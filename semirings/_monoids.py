@@ -214,7 +214,8 @@ def _value_for(value: Any, dtype: DataType) -> Any:
     if value is None:
         return None
     try:
-        scalar = np.asarray(value).astype(dtype.np_type)[()]
+        with np.errstate(invalid="ignore"):
+            scalar = np.asarray(value).astype(dtype.np_type)[()]
     except (OverflowError, ValueError, TypeError):
         return None
     same = scalar == value or (value != value and dtype.np_type.kind == "f")
@@ -354,5 +355,3 @@ def get_semiring(monoid: Any, binaryop: Any, name: str | None = None) -> Any:
     if found is None or found.monoid is not add or found.binaryop is not multiply:
         found = Semiring.register_anonymous(add, multiply, name)
     return found if dtype is None else found[dtype]
-
-

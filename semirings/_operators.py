@@ -12,13 +12,32 @@ import numpy as np
 
 from semirings import _registry
 from semirings._base import OpBase, TypedOp
-from semirings.dtypes import BOOL, FP32, FP64, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
-from semirings.dtypes import DataType, lookup_dtype, unify
+from semirings.dtypes import (
+    BOOL,
+    FP32,
+    FP64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    UINT16,
+    UINT32,
+    UINT64,
+    DataType,
+    lookup_dtype,
+    unify,
+)
 from semirings.exceptions import DomainMismatch, InvalidValue, UdfParseError
 from semirings.expr import Expr, cast, cast_array, evaluate, inputs
 from semirings.trace import trace
 
-SAME = "same"
+
+def same_type(dtype: DataType) -> DataType:
+    """`returns` of an operator whose result has the type of the operands."""
+    return dtype
+
+
 POSITIONS = frozenset({"i", "j", "ix", "jx", "iy", "jy"})
 
 
@@ -114,8 +133,8 @@ class FunctionOp(OpBase):
         The types it works on; None: those for which NumPy has the loops.
     coerce : mapping of DataType to DataType, optional
         Types that are converted before.
-    returns : DataType, ``"same"`` or None
-        Type of the result: this one, that of the operands, or what the function gives.
+    returns : function of DataType, optional
+        Type of the result for a type of operands; None: what the function gives.
     commutes_to : str, optional
         Name of the operator with the operands exchanged.
     """
@@ -130,7 +149,7 @@ class FunctionOp(OpBase):
         domain: Iterable[DataType] | None = None,
         coerce: Mapping[DataType, DataType] | None = None,
         *,
-        returns: Any = None,
+        returns: Callable[[DataType], DataType] | None = None,
         commutes_to: str | None = None,
         positional: bool = False,
         anonymous: bool = False,
@@ -182,7 +201,7 @@ class FunctionOp(OpBase):
         expr = trace(self.func, self.input_types(dtype))
         halves = dtype.np_type.itemsize == 1 and expr.dtype.kind == "f"
         if self.returns is not None:
-            expr = cast(expr, (dtype if self.returns == SAME else self.returns).np_type)
+            expr = cast(expr, self.returns(dtype).np_type)
         self._check(expr)
         return self.typed_class(self, dtype, expr, halves)
 
@@ -290,7 +309,9 @@ class BinaryOp(FunctionOp):
 
     kind = "binary"
     typed_class = TypedBinaryOp
-    pair_type: DataType | None = None  # the type for operands of two types, where this is not their common one
+    pair_type: DataType | None = (
+        None  # the type for operands of two types, where this is not their common one
+    )
     _monoid: Any = None
 
     @property

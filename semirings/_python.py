@@ -18,16 +18,18 @@ from semirings._primitives import texts
 from semirings.expr import Call, Cast, Const, Expr, Input, Where, walk
 
 PYTHON_PRELUDE: str = (
-    Path(__file__).with_name("_prelude.py").read_text("utf-8").partition("# --- prelude ---\n")[2].lstrip("\n")
+    Path(__file__)
+    .with_name("_prelude.py")
+    .read_text("utf-8")
+    .partition("# --- prelude ---\n")[2]
+    .lstrip("\n")
 )
 PRELUDE_NAMES: list[str] = re.findall(r"^def (\w+)", PYTHON_PRELUDE, re.MULTILINE)
 
 INDEX_NAMES = frozenset({"i", "j", "ix", "jx", "iy", "jy"})
 
 
-def to_python(
-    e: Expr, target: str, rename: Mapping[str, str] | None = None, prefix: str = "t_"
-) -> list[str]:
+def to_python(e: Expr, target: str, rename: Mapping[str, str] | None = None, prefix: str = "t_") -> list[str]:
     """Straight-line Python statements that compute `e` once and assign it to `target`.
 
     Parameters

@@ -64,7 +64,9 @@ def operators() -> Iterator[tuple[str, Semiring]]:
             made.setdefault(name, Semiring(name, monoids.find(add), binaries.find(multiply)))
     for add, multiply in product(ARITHMETIC, _binary.POSITIONAL):
         short = f"{add}_{multiply.removeprefix('ss.')}"
-        made[f"ss.{short}"] = made[short] = Semiring(f"ss.{short}", monoids.find(add), binaries.find(multiply))
+        made[f"ss.{short}"] = made[short] = Semiring(
+            f"ss.{short}", monoids.find(add), binaries.find(multiply)
+        )
     for add, multiply in product(
         _numpy_names((_monoid_table.MONOIDS, _monoid_table.ALIASES)),
         _numpy_names((_binary.FUNCTIONS, _binary.ALIASES)),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from semirings import functions
-from semirings._operators import FLOAT_COERCIONS, SAME, UnaryOp
+from semirings._operators import FLOAT_COERCIONS, UnaryOp, same_type
 from semirings.dtypes import ALL, FLOATS, INTEGERS
 
 
@@ -61,7 +61,7 @@ FUNCTIONS = {
     "ainv": (_ainv, ALL, None, None),
     "abs": (np.absolute, ALL, None, None),
     "minv": (_minv, ALL, None, None),
-    "lnot": (np.logical_not, ALL, None, SAME),
+    "lnot": (np.logical_not, ALL, None, same_type),
     "one": (np.ones_like, ALL, None, None),
     "bnot": (np.invert, INTEGERS, None, None),
     "isfinite": (np.isfinite, FLOATS, None, None),
@@ -155,5 +155,3 @@ def operators() -> Iterator[tuple[str, UnaryOp]]:
     for alias, name in ALIASES.items():
         made[alias] = made[name]
     return iter(made.items())
-
-

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from semirings import _agg, _registry
 from semirings._aggregators import Aggregator, Part, TypedAggregator
 

@@ -23,8 +23,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from semirings import _binary, _registry
 from semirings._operators import BinaryOp
 

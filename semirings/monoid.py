@@ -67,9 +67,7 @@ def register_anonymous(
     >>> register_anonymous(binary.bor, 0, "bits", is_idempotent=True)["INT16"].identity
     np.int16(0)
     """
-    return Monoid.register_anonymous(
-        binaryop, identity, name, is_idempotent=is_idempotent, terminal=terminal
-    )
+    return Monoid.register_anonymous(binaryop, identity, name, is_idempotent=is_idempotent, terminal=terminal)
 
 
 def from_string(string: str) -> Any:

@@ -38,7 +38,10 @@ class _Union:
         raise AttributeError(f"op.{full} is not registered")
 
     def __dir__(self) -> list[str]:
-        parts = (_registry.root_of(kind).find(self._path) if self._path else _registry.root_of(kind) for kind in _KINDS)
+        parts = (
+            _registry.root_of(kind).find(self._path) if self._path else _registry.root_of(kind)
+            for kind in _KINDS
+        )
         return sorted({name for part in parts if part is not None for name in dir(part)})
 
     def __repr__(self) -> str:

@@ -18,7 +18,16 @@ from semirings._base import dispatch
 from semirings._operators import SelectOp
 from semirings.exceptions import InvalidValue
 
-__all__ = ["Comparison", "column", "from_string", "index", "register_anonymous", "register_new", "row", "value"]
+__all__ = [
+    "Comparison",
+    "column",
+    "from_string",
+    "index",
+    "register_anonymous",
+    "register_new",
+    "row",
+    "value",
+]
 
 _root = _registry.make_root("select", _indexunary.select_operators)
 
@@ -72,7 +81,9 @@ class Comparison:
         found = _root.find(self._prefix + name)
         if found is None:
             known = [n.removeprefix(self._prefix) for n in dir(_root) if n.startswith(self._prefix)]
-            raise InvalidValue(f"{self!r}: there is no selection for {comparison!r}, only for {', '.join(known)}")
+            raise InvalidValue(
+                f"{self!r}: there is no selection for {comparison!r}, only for {', '.join(known)}"
+            )
         return found, thunk
 
 

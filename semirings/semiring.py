@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from semirings import _registry, _semiring_table
 from semirings._monoids import Semiring, get_semiring
 

@@ -132,7 +132,9 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     def __trunc__(self) -> Any:
         return np.trunc(self)
 
-    _number = "use NumPy's functions (np.sqrt instead of math.sqrt), and x.astype(np.float64) instead of float(x)"
+    _number = (
+        "use NumPy's functions (np.sqrt instead of math.sqrt), and x.astype(np.float64) instead of float(x)"
+    )
     __float__ = _asks_for_value("float(), or a function of the module math", _number)
     __int__ = _asks_for_value("int()", "use x.astype(np.int64)")
     __complex__ = _asks_for_value("complex()", "complex numbers are not supported")
@@ -219,7 +221,9 @@ def _result(func: Callable[..., Any], result: Any, symbols: list[Symbol]) -> Exp
 
 
 def _signature_hint(func: Callable[..., Any], operands: Mapping[str, Any]) -> str:
-    return f"it is called with {len(operands)} symbolic values, ({', '.join(operands)}); try it on NumPy arrays"
+    return (
+        f"it is called with {len(operands)} symbolic values, ({', '.join(operands)}); try it on NumPy arrays"
+    )
 
 
 def _message(func: Callable[..., Any], error: BaseException | None, reason: str, way_out: str) -> str:
@@ -237,10 +241,7 @@ def _message(func: Callable[..., Any], error: BaseException | None, reason: str,
             filename, line = tb.tb_frame.f_code.co_filename, tb.tb_lineno
         tb = tb.tb_next
     source = linecache.getline(filename, line).strip() or "(source not available)"
-    return (
-        f"{name} cannot be traced ({filename}:{line}):\n    {source}\n"
-        f"{reason}.\nThe way out: {way_out}."
-    )
+    return f"{name} cannot be traced ({filename}:{line}):\n    {source}\n{reason}.\nThe way out: {way_out}."
 
 
 _HERE = __file__.rpartition("/")[0] or __file__

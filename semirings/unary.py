@@ -20,8 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from semirings import _registry, _unary
 from semirings._operators import UnaryOp
 

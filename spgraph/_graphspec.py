@@ -28,8 +28,15 @@ def is_generator(spec: str) -> bool:
     return spec.partition(":")[0] in FORMS and not os.path.exists(spec)
 
 
-def load(spec: str, *, weights: str | None = None, order: str | None = None, seed: int = 0, symmetrize: bool = False,
-         dup_op: str | None = None):
+def load(
+    spec: str,
+    *,
+    weights: str | None = None,
+    order: str | None = None,
+    seed: int = 0,
+    symmetrize: bool = False,
+    dup_op: str | None = None,
+):
     """The graph that `spec` names, as a Matrix.
 
     Parameters

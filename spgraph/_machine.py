@@ -68,7 +68,10 @@ def memory() -> dict[str, int]:
     """Bytes of memory: total and available; empty where the system does not tell."""
     try:
         page = os.sysconf("SC_PAGE_SIZE")
-        return {"total": page * os.sysconf("SC_PHYS_PAGES"), "available": page * os.sysconf("SC_AVPHYS_PAGES")}
+        return {
+            "total": page * os.sysconf("SC_PHYS_PAGES"),
+            "available": page * os.sysconf("SC_AVPHYS_PAGES"),
+        }
     except (AttributeError, ValueError, OSError):
         return {}
 
@@ -86,8 +89,9 @@ def commit() -> str | None:
 
 
 def _git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True,
-                          timeout=10).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", str(folder), *words], check=True, capture_output=True, text=True, timeout=10
+    ).stdout.strip()
 
 
 def machine(*packages: str) -> dict:

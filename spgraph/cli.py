@@ -10,8 +10,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+
+from spgraph.exceptions import GraphblasException
 
 __all__ = ["main"]
+
+EXPECTED = (GraphblasException, OSError, ImportError)  # their messages say what the user can do
 
 
 def parser() -> argparse.ArgumentParser:
@@ -20,14 +25,27 @@ def parser() -> argparse.ArgumentParser:
     from spgraph._cli import bench, info, run
 
     parser = argparse.ArgumentParser(
-        prog="spgraph", description="Graph algorithms as semiring expressions.",
-        epilog="spgraph COMMAND --help tells more.")
+        prog="spgraph",
+        description="Graph algorithms as semiring expressions.",
+        epilog="spgraph COMMAND --help tells more.",
+    )
     parser.add_argument("--version", action="version", version=f"spgraph {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show where in the code an error came from")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in (info, run, bench):
         module.add_parser(commands)
+    for command in _leaves(commands):
+        command.add_argument("--debug", action="store_true", help="show where in the code an error came from")
     return parser
+
+
+def _leaves(commands) -> Iterator[argparse.ArgumentParser]:
+    """The commands that run something: those without commands of their own."""
+    for command in commands.choices.values():
+        below = [action for action in command._actions if isinstance(action, argparse._SubParsersAction)]
+        if below:
+            yield from _leaves(below[0])
+        else:
+            yield command
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -58,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, TypeError, IndexError, OSError, MemoryError, ImportError) as error:
+    except Exception as error:
         if args.debug:
             raise
         print(f"spgraph: {_one_line(error)}", file=sys.stderr)
@@ -71,4 +89,6 @@ def _one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
         return f"out of memory: {text}" if text else "out of memory"
-    return text or type(error).__name__
+    if isinstance(error, EXPECTED):
+        return text
+    return f"this should not happen: {type(error).__name__}: {text} (--debug shows where)"

@@ -6,11 +6,13 @@ import pytest
 from matrix_cases import chance, draw_matrix, draw_mode, draw_vector, gb, run, turned, view
 
 from semirings import binary, semiring
+from semirings.exceptions import DomainMismatch
 from spgraph.engine import matrix_products
+from spgraph.engine.matrix_build import matrix_coo
 from spgraph.engine.matrix_products import kronecker, mxm, outer
 from spgraph.kernels.cpu import _specialise
 
-SEMIRINGS = ("plus_times", "min_plus", "max_times", "any_pair", "plus_pair", "lor_land", "any_second", "times_first",
+SEMIRINGS = ("plus_times", "min_plus", "max_times", "any_pair", "plus_pair", "lor_land", "times_first",
              "min_max", "plus_minus", "max_lor", "lxor_lor")
 POSITIONAL = ("min_firsti", "max_secondj", "plus_firstj", "min_secondi1", "times_firstj1")
 
@@ -44,12 +46,10 @@ def method(request, monkeypatch):
 def agreed(name, a, b):
     """The semiring in both, if python-graphblas has it for the types."""
     ours, theirs = getattr(semiring, name), getattr(gb.semiring, name)
-    if {a.dtype, b.dtype} == {np.dtype("i8"), np.dtype("u8")}:
-        return None  # no common type
     try:
         return ours.resolve(a.dtype, b.dtype), gb.core.operator.get_typed_op(
             theirs, gb.dtypes.lookup_dtype(a.dtype), gb.dtypes.lookup_dtype(b.dtype))
-    except KeyError:
+    except (KeyError, DomainMismatch):
         return None
 
 
@@ -65,6 +65,22 @@ def test_mxm(rng, method):
     mode = draw_mode(rng, shape, ordered=ordered and chance(rng, 0.5))
     expression = view(A.theirs, a_t).mxm(view(B.theirs, b_t), ops[1])
     run(mode, lambda *w: mxm(*w, A.ours, a_t, B.ours, b_t, ops[0]), expression, name)
+
+
+def test_any_takes_one_of_the_products(rng, method):
+    n = int(rng.integers(1, 8))
+    A, B, M = (draw_matrix(rng, n, n, "INT64", ordered=chance(rng, 0.5)) for _ in range(3))
+    mask, _ = mc.draw_mask(rng, M if chance(rng, 0.6) else None)
+    C = mc.MatrixBlock(n, n, np.int64)
+    mxm(C, mask, None, False, A.ours, False, B.ours, False, semiring.any_second.resolve(np.int64, np.int64))
+    pattern = mc.MatrixBlock(n, n, np.bool_)
+    mxm(pattern, mask, None, False, A.ours, False, B.ours, False, semiring.any_pair.resolve(np.int64, np.int64))
+    (rows, cols, values), (a_rows, a_cols, _) = matrix_coo(C), matrix_coo(A.ours)
+    right = {(k, j): value for k, j, value in zip(*matrix_coo(B.ours))}
+    for i, j, value in zip(rows, cols, values):
+        assert value in {right.get((k, j)) for k in a_cols[a_rows == i]}
+    assert np.array_equal(matrix_coo(pattern)[0], rows)
+    assert np.array_equal(matrix_coo(pattern)[1], cols)
 
 
 def test_mask_is_an_operand(rng, method):

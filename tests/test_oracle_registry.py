@@ -2,7 +2,8 @@
 
 Left out, because SuiteSparse or python-graphblas leaves the answer open: shifts and bit numbers outside the
 width of the type, and integer `floordiv` by zero (a Numba function; with python-graphblas's flags it is
-undefined). `ldexp` and `frexpe` of infinities follow the C library and are compared for finite numbers.
+undefined). `ldexp`, `frexpe`, `tgamma` and the like are compared for numbers below 100: of larger ones the
+exponent leaves C's int, or the C library decides.
 """
 
 import graphblas
@@ -50,8 +51,8 @@ def extremes(dtype, name=""):
     pool = value_pool(dtype)
     if dtype in FLOATS:
         pool = [*pool, 0.25, -0.75, 1e-3, 7.0, 88.0]
-        if name.removeprefix("ss.") in FINITE:
-            pool = [x for x in pool if np.isfinite(x) and abs(x) < 100]
+    if name.removeprefix("ss.") in FINITE:
+        pool = [x for x in pool if abs(x) < 100]
     return np.array(pool, dtype=NUMPY[dtype])
 
 
@@ -65,7 +66,7 @@ def test_unary(agree, name):
                 found[dtype] = v.apply(look_up(gb.unary, name)).new()
         return found
 
-    assert agree(apply, rtol=3e-5)
+    assert agree(apply, rtol=3e-5, atol=1e-37)
 
 
 def pairs(dtype, name=""):
@@ -154,18 +155,20 @@ def test_monoid_identity_and_pairs(agree, name):
 def test_same_names_same_types(gb, kind):
     """Each operator of the registry exists here, for the same real dtypes, and returns the same type."""
     reference, ours = getattr(graphblas, kind), getattr(gb, kind)
-    real = set(DTYPES)
+    real, differ = set(DTYPES), {}
     for name in dir(reference):
-        if name.startswith("_") or name in SKIPPED or name in COMPLEX:
+        if name.startswith("_") or name in (*SKIPPED, *COMPLEX, "isclose"):
             continue
         if kind in ("unary", "binary", "semiring") and name.rstrip("1").endswith(POSITIONAL):
             name = f"ss.{name}"
         if kind == "unary" and name.startswith(("erf", "frexp", "lgamma", "tgamma")):
             name = f"ss.{name}"
         expected = look_up(reference, name)
-        if name == "isclose" or not hasattr(expected, "types"):
-            continue
-        types = {t.name: r.name for t, r in expected.types.items() if {t.name, r.name} <= real}
-        found = look_up(ours, name).types
-        got = {t.name: r.name for t, r in found.items() if t.name in types}
-        assert got == types, f"{kind}.{name}"
+        if hasattr(expected, "types"):
+            types = {t.name: r.name for t, r in expected.types.items() if {t.name, r.name} <= real}
+            found = {t.name: r.name for t, r in look_up(ours, name).types.items()}
+            differ[name] = {
+                t: (found.get(t), wanted) for t, wanted in types.items() if found.get(t) != wanted
+            }
+    assert {name: pairs for name, pairs in differ.items() if pairs} == {}
+    assert len(differ) > 10

@@ -29,19 +29,38 @@ def add_parser(commands) -> None:
 
 def _add_compare(kinds) -> None:
     text = "time spgraph and other engines on the same graphs"
-    parser = kinds.add_parser("compare", help=text, description=text.capitalize() + ", after checking their answers.")
+    parser = kinds.add_parser(
+        "compare", help=text, description=text.capitalize() + ", after checking their answers."
+    )
     parser.set_defaults(command=compare)
     add = parser.add_argument
     add("graphs", nargs="+", metavar="GRAPH", help="a file, or " + ", ".join(FORMS.values()))
-    add("--against", type=_some_of(ENGINES), default=list(ENGINES), metavar="LIST",
-        help=f"of {','.join(ENGINES)} (default: all; one that is not installed is left out)")
-    add("--algorithms", type=_some_of(ALGORITHMS), default=list(ALGORITHMS), metavar="LIST",
-        help=f"of {','.join(ALGORITHMS)} (default: all)")
-    add("--orders", type=_some_of(ORDERS), default=list(ORDERS), metavar="LIST",
-        help="orders of vertices in spgraph's memory, of natural,degree (default: both)")
+    add(
+        "--against",
+        type=_some_of(ENGINES),
+        default=list(ENGINES),
+        metavar="LIST",
+        help=f"of {','.join(ENGINES)} (default: all; one that is not installed is left out)",
+    )
+    add(
+        "--algorithms",
+        type=_some_of(ALGORITHMS),
+        default=list(ALGORITHMS),
+        metavar="LIST",
+        help=f"of {','.join(ALGORITHMS)} (default: all)",
+    )
+    add(
+        "--orders",
+        type=_some_of(ORDERS),
+        default=list(ORDERS),
+        metavar="LIST",
+        help="orders of vertices in spgraph's memory, of natural,degree (default: both)",
+    )
     add("--repeat", type=at_least(1), default=10, metavar="N", help="turns of every engine (default 10)")
     add("--dtype", type=dtype_of, help="type of distances and ranks (default: int64 or float64)")
-    add("--source", type=at_least(0), metavar="VERTEX", help="default: a vertex with an edge, drawn by --seed")
+    add(
+        "--source", type=at_least(0), metavar="VERTEX", help="default: a vertex with an edge, drawn by --seed"
+    )
     add("--seed", type=at_least(0), default=0, metavar="N", help="of generators and the source (default 0)")
 
 
@@ -51,8 +70,20 @@ def _add_overhead(kinds) -> None:
     parser.set_defaults(command=overhead)
     add = parser.add_argument
     add("--vertices", type=at_least(1), default=1000, metavar="N", help="length of the path (default 1000)")
-    add("--repeat", type=at_least(1), default=5, metavar="N", help="runs, of which the median counts (default 5)")
-    add("--imports", type=at_least(0), default=5, metavar="N", help="new processes for each import (default 5)")
+    add(
+        "--repeat",
+        type=at_least(1),
+        default=5,
+        metavar="N",
+        help="runs, of which the median counts (default 5)",
+    )
+    add(
+        "--imports",
+        type=at_least(0),
+        default=5,
+        metavar="N",
+        help="new processes for each import (default 5)",
+    )
 
 
 def _some_of(known: tuple[str, ...]):
@@ -72,8 +103,16 @@ def compare(args: argparse.Namespace) -> int:
     from spgraph.context import Context
 
     with Context(threads=args.threads):
-        measured = bench.compare(args.graphs, against=args.against, algorithms=args.algorithms, repeat=args.repeat,
-                                 orders=args.orders, dtype=args.dtype, seed=args.seed, source=args.source)
+        measured = bench.compare(
+            args.graphs,
+            against=args.against,
+            algorithms=args.algorithms,
+            repeat=args.repeat,
+            orders=args.orders,
+            dtype=args.dtype,
+            seed=args.seed,
+            source=args.source,
+        )
         return _show(measured, args)
 
 

@@ -56,14 +56,26 @@ def describe(found: dict[str, Any]) -> str:
     """The same for people."""
     commit = f" (commit {found['commit']})" if found["commit"] else ""
     cache, memory = found["cache"], found["memory"]
-    devices = [f"{device['device']}: {device['name']}, {counted(device['threads'], 'thread')}"
-               for device in found["devices"]]
-    optional = [f"{row['package']:<18}{row['version'] or 'absent: ' + row['install']}" for row in found["optional"]]
-    return "\n".join([
-        lines("spgraph", f"{found['spgraph']}{commit}"),
-        lines("with", ", ".join(f"{name} {version}" for name, version in found["versions"].items())),
-        lines("devices", *devices, "(no GPU is used: this version computes on the CPU)"),
-        lines("memory", f"{sized(memory['available'])} free of {sized(memory['total'])}" if memory else "unknown"),
-        lines("cache", f"{counted(cache['kernels'], 'kernel')}, {sized(cache['bytes'])} in {cache['folder']}"),
-        lines("optional", *optional),
-    ])
+    devices = [
+        f"{device['device']}: {device['name']}, {counted(device['threads'], 'thread')}"
+        for device in found["devices"]
+    ]
+    optional = [
+        f"{row['package']:<18}{row['version'] or 'absent: ' + row['install']}" for row in found["optional"]
+    ]
+    return "\n".join(
+        [
+            lines("spgraph", f"{found['spgraph']}{commit}"),
+            lines("with", ", ".join(f"{name} {version}" for name, version in found["versions"].items())),
+            lines("devices", *devices, "(no GPU is used: this version computes on the CPU)"),
+            lines(
+                "memory",
+                f"{sized(memory['available'])} free of {sized(memory['total'])}" if memory else "unknown",
+            ),
+            lines(
+                "cache",
+                f"{counted(cache['kernels'], 'kernel')}, {sized(cache['bytes'])} in {cache['folder']}",
+            ),
+            lines("optional", *optional),
+        ]
+    )

@@ -39,13 +39,17 @@ class Job(Protocol):
     def facts(self, columns: dict[str, Vector]) -> tuple[dict[str, Any], list[str]]:
         """What is said of the results: for programs, and for people."""
 
-    def check(self, A: Matrix, source: int, columns: dict[str, Vector], args: argparse.Namespace) -> tuple[Rule, ...]:
+    def check(
+        self, A: Matrix, source: int, columns: dict[str, Vector], args: argparse.Namespace
+    ) -> tuple[Rule, ...]:
         """The rules that a right answer obeys."""
 
 
 def _reached(vector: Vector) -> tuple[dict[str, Any], str]:
     share = f" ({vector.nvals / vector.size:.1%})" if vector.size else ""
-    return {"reached": vector.nvals}, f"reached {vector.nvals:,} of {counted(vector.size, 'vertex', 'vertices')}{share}"
+    return {
+        "reached": vector.nvals
+    }, f"reached {vector.nvals:,} of {counted(vector.size, 'vertex', 'vertices')}{share}"
 
 
 class Bfs:
@@ -117,8 +121,11 @@ class PageRank:
 
     def calls(self, A, source, args):
         dtype = np.float64 if args.dtype is None else args.dtype
-        return {"ranks": lambda: algorithms.pagerank(
-            A, args.alpha, tol=args.tol, max_iter=args.max_iter, dtype=dtype, fail_on_nonconvergence=False)}
+        return {
+            "ranks": lambda: algorithms.pagerank(
+                A, args.alpha, tol=args.tol, max_iter=args.max_iter, dtype=dtype, fail_on_nonconvergence=False
+            )
+        }
 
     def columns(self, results):
         return {"rank": results["ranks"]}
@@ -127,8 +134,10 @@ class PageRank:
         rank = columns["rank"]
         numbers = {"iterations": rank.iterations, "residual": rank.residual, "converged": rank.converged}
         state = "converged" if rank.converged else "NOT CONVERGED (see --max-iter, --tol)"
-        return numbers, [f"{state} after {counted(rank.iterations, 'iteration')}, the last changed ranks by "
-                         f"{rank.residual:.2e} in all"]
+        return numbers, [
+            f"{state} after {counted(rank.iterations, 'iteration')}, the last changed ranks by "
+            f"{rank.residual:.2e} in all"
+        ]
 
     def check(self, A, source, columns, args):
         return check_ranks(A, columns["rank"], args.alpha, args.tol)

@@ -43,10 +43,14 @@ class Names:
         try:
             vertex = int(name) - self.first
         except ValueError:
-            raise InvalidValue(f"--source: got {name!r}, and the vertices of this graph are numbers") from None
+            raise InvalidValue(
+                f"--source: got {name!r}, and the vertices of this graph are numbers"
+            ) from None
         if not 0 <= vertex < self.n:
             last = self.n - 1 + self.first
             raise IndexOutOfBound(
-                f"--source: got {name}, the vertices are {self.first} to {last}" if self.n
-                else "--source: the graph has no vertices")
+                f"--source: got {name}, the vertices are {self.first} to {last}"
+                if self.n
+                else "--source: the graph has no vertices"
+            )
         return vertex

@@ -31,8 +31,14 @@ def check_ranks(A, rank, alpha: float, tol: float) -> tuple[Rule, ...]:
     change = float(np.abs(_step(A, r, alpha) - r).sum())
     if not change <= n * tol + rounding * 16:
         problems[2] = f"one more step changes them by {change:.3g}, more than n * tol = {n * tol:.3g}"
-    names = ("every rank is a number in [0, 1]", "the ranks sum to 1", "one more step leaves them where they are")
-    return tuple(Rule(number, name, problem) for number, (name, problem) in enumerate(zip(names, problems), start=1))
+    names = (
+        "every rank is a number in [0, 1]",
+        "the ranks sum to 1",
+        "one more step leaves them where they are",
+    )
+    return tuple(
+        Rule(number, name, problem) for number, (name, problem) in enumerate(zip(names, problems), start=1)
+    )
 
 
 def _step(A, r: np.ndarray, alpha: float) -> np.ndarray:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "lines", "sized", "table", "timed"]
+import textwrap
+
+__all__ = ["counted", "described", "lines", "rated", "sized", "timed"]
 
 MARGIN = 12
+WIDTH = 88 - MARGIN
 
 
 def timed(seconds: float) -> str:
@@ -17,14 +20,9 @@ def timed(seconds: float) -> str:
 
 def sized(count: int) -> str:
     """Bytes: ``1.5 GiB``."""
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            break
-        size /= 1024
-    else:
-        unit = "TiB"
-    return f"{count} B" if unit == "B" else f"{_digits(size)} {unit}"
+    units = ("B", "KiB", "MiB", "GiB", "TiB")
+    step = min(max(count.bit_length() - 1, 0) // 10, 4)
+    return f"{_digits(count / 1024**step)} {units[step]}" if step else f"{count} B"
 
 
 def rated(rate: float, what: str) -> str:
@@ -44,14 +42,11 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def described(report: str) -> list[str]:
+    """A report in short lines."""
+    return [line for part in report.split("; ") for line in textwrap.wrap(part, WIDTH)]
+
+
 def lines(title: str, *texts: str) -> str:
     """A block of lines with its title in the margin."""
     return "\n".join(f"{title if first == 0 else '':<{MARGIN}}{text}" for first, text in enumerate(texts))
-
-
-def table(rows: list[list[str]], left: int = 1) -> str:
-    """Columns of equal width, two blanks apart; the first `left` are flush left, the others flush right."""
-    widths = [max(len(row[k]) if k < len(row) else 0 for row in rows) for k in range(max(map(len, rows)))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) if k < left else cell.rjust(width) for k, (cell, width) in enumerate(zip(row, widths)))
-        .rstrip() for row in rows)

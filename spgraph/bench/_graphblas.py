@@ -122,8 +122,10 @@ def _edges_of(frontier: Vector, degree: Vector) -> int:
 # ---- SSSP -------------------------------------------------------------------------
 def _sssp_texts(problem: Problem) -> dict[str, Text]:
     indptr, indices, values = problem.csr
-    A = problem.kept(f"graphblas weights {problem.dtype}",
-                     lambda: Matrix.from_csr(indptr, indices, values, ncols=problem.n))
+    A = problem.kept(
+        f"graphblas weights {problem.dtype}",
+        lambda: Matrix.from_csr(indptr, indices, values, ncols=problem.n),
+    )
     source = problem.source
 
     def distances(result: Vector) -> np.ndarray:
@@ -139,7 +141,8 @@ def _sssp_texts(problem: Problem) -> dict[str, Text]:
             delta = max(mean * factor * (8 if degree < 8 else 8 / degree), 1e-9)
             width = math.ceil(delta) if problem.dtype.kind == "i" else delta
             texts[f"near-far, delta {delta:.4g}"] = Text(
-                lambda width=width: _near_far(A, source, width), distances)  # type: ignore[misc]
+                lambda width=width: _near_far(A, source, width), distances
+            )  # type: ignore[misc]
     return texts
 
 

@@ -24,19 +24,35 @@ def texts(problem: Problem) -> dict[str, Text]:
     G = problem.kept("networkx", lambda: _graph(problem))
     source, n = problem.source, problem.n
     if problem.algorithm == "bfs":
-        return {"bfs_predecessors": Text(lambda: dict(nx.bfs_predecessors(G, source)),
-                                         lambda found: _dense({**found, source: source}, n, -1, np.int64))}
+        return {
+            "bfs_predecessors": Text(
+                lambda: dict(nx.bfs_predecessors(G, source)),
+                lambda found: _dense({**found, source: source}, n, -1, np.int64),
+            )
+        }
     if problem.algorithm == "sssp":
-        return {"single_source_dijkstra_path_length": Text(
-            lambda: nx.single_source_dijkstra_path_length(G, source),
-            lambda found: _dense(found, n, np.inf, np.float64))}
+        return {
+            "single_source_dijkstra_path_length": Text(
+                lambda: nx.single_source_dijkstra_path_length(G, source),
+                lambda found: _dense(found, n, np.inf, np.float64),
+            )
+        }
     # NetworkX stops at a tolerance only: give it the one that is met after so many iterations
-    ours = algorithms.pagerank(problem.graph, problem.alpha, weighted=False, max_iter=problem.iterations, tol=0,
-                               fail_on_nonconvergence=False)
+    ours = algorithms.pagerank(
+        problem.graph,
+        problem.alpha,
+        weighted=False,
+        max_iter=problem.iterations,
+        tol=0,
+        fail_on_nonconvergence=False,
+    )
     tol = max(ours.residual, 1e-15) * (1 + 1e-6) / n
-    return {"pagerank": Text(
-        lambda: nx.pagerank(G, problem.alpha, weight=None, max_iter=problem.iterations + 1, tol=tol),
-        lambda found: _dense(found, n, 0, np.float64))}
+    return {
+        "pagerank": Text(
+            lambda: nx.pagerank(G, problem.alpha, weight=None, max_iter=problem.iterations + 1, tol=tol),
+            lambda found: _dense(found, n, 0, np.float64),
+        )
+    }
 
 
 def _graph(problem: Problem):

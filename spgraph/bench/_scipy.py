@@ -26,6 +26,7 @@ def texts(problem: Problem) -> dict[str, Text]:
 
 def _csr(problem: Problem, dtype) -> sp.csr_array:
     """The graph; csgraph works in float64 and would convert at every call."""
+
     def make():
         indptr, indices, values = problem.csr
         return sp.csr_array((values.astype(dtype), indices, indptr), shape=(problem.n, problem.n))
@@ -41,8 +42,11 @@ def _bfs_texts(problem: Problem) -> dict[str, Text]:
         found[source] = source
         return found
 
-    return {"breadth_first_order": Text(
-        lambda: csgraph.breadth_first_order(A, source, directed=True, return_predecessors=True), parents)}
+    return {
+        "breadth_first_order": Text(
+            lambda: csgraph.breadth_first_order(A, source, directed=True, return_predecessors=True), parents
+        )
+    }
 
 
 def _sssp_texts(problem: Problem) -> dict[str, Text]:

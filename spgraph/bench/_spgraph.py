@@ -18,11 +18,23 @@ NAME = "spgraph"
 def text(problem: Problem, A: Matrix) -> Text:
     """The algorithm on `A`, which is the problem's graph in one of the orders."""
     calls: dict[str, tuple[Callable, Callable]] = {
-        "bfs": (lambda: algorithms.bfs_parents(A, problem.source), lambda parent: parent.to_dense(fill_value=-1)),
+        "bfs": (
+            lambda: algorithms.bfs_parents(A, problem.source),
+            lambda parent: parent.to_dense(fill_value=-1),
+        ),
         "sssp": (lambda: algorithms.sssp(A, problem.source, dtype=problem.dtype), _distances),
-        "pagerank": (lambda: algorithms.pagerank(
-            A, problem.alpha, weighted=False, tol=0, max_iter=problem.iterations, dtype=problem.dtype,
-            fail_on_nonconvergence=False), lambda rank: rank.to_dense().astype(np.float64)),
+        "pagerank": (
+            lambda: algorithms.pagerank(
+                A,
+                problem.alpha,
+                weighted=False,
+                tol=0,
+                max_iter=problem.iterations,
+                dtype=problem.dtype,
+                fail_on_nonconvergence=False,
+            ),
+            lambda rank: rank.to_dense().astype(np.float64),
+        ),
     }
     return Text(*calls[problem.algorithm])
 

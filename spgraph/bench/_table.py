@@ -14,10 +14,15 @@ def comparison_table(comparison: Comparison) -> str:
     """One block for each graph: algorithms down, engines across, ratios to spgraph beside the times."""
     blocks = [_graph_block(comparison, graph) for graph in comparison.graphs]
     arguments = comparison.arguments
-    foot = [f"medians of {arguments['repeat']} turns (fewest 3), {arguments['threads']} threads; in brackets: how many "
-            "times as long as spgraph,", "order natural / degree. The text of each peer is its fastest:"]
-    foot += [f"  {row.graph} {row.algorithm}: {row.engine}, {row.text}" for row in comparison.rows
-             if row.engine != "spgraph"]
+    foot = [
+        f"Medians of {arguments['repeat']} turns, {arguments['threads']} threads. In brackets: how many times as long",
+        "as spgraph (order natural / degree). The text of each peer is its fastest:",
+    ]
+    foot += [
+        f"  {row.graph} {row.algorithm}: {row.engine}, {row.text}"
+        for row in comparison.rows
+        if row.engine != "spgraph"
+    ]
     return "\n\n".join([*blocks, "\n".join([*foot, *comparison.notes])])
 
 
@@ -28,12 +33,21 @@ def _graph_block(comparison: Comparison, graph: dict) -> str:
     lines = [head]
     for algorithm in dict.fromkeys(row.algorithm for row in rows):
         cells = {(row.engine, row.order): row for row in rows if row.algorithm == algorithm}
-        lines.append([algorithm, *(_cell(comparison, cells[key]) if key in cells else "-" for key in engines)])
+        lines.append(
+            [algorithm, *(_cell(comparison, cells[key]) if key in cells else "-" for key in engines)]
+        )
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    table = "\n".join("  ".join(cell.ljust(width) if k == 0 else cell.rjust(width)
-                                for k, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
-    title = (f"{graph['name']}: {graph['vertices']:,} vertices, {graph['stored_edges']:,} stored edges, "
-             f"source {graph['source']}")
+    table = "\n".join(
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths))
+        ).rstrip()
+        for line in lines
+    )
+    title = (
+        f"{graph['name']}: {graph['vertices']:,} vertices, {graph['stored_edges']:,} stored edges, "
+        f"source {graph['source']}"
+    )
     if graph["reorder_seconds"] is not None:
         title += f"; to order by degree took {graph['reorder_seconds'] * 1e3:.1f} ms"
     return f"{title}\n{table}"

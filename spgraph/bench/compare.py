@@ -93,23 +93,37 @@ class Comparison:
 
     def to_dict(self) -> dict:
         """Everything, for JSON; times in seconds."""
-        rows = [{**asdict(row), "median": row.median, "min": min(row.times), "ratio": self.ratio(row)}
-                for row in self.rows]
+        rows = [
+            {**asdict(row), "median": row.median, "min": min(row.times), "ratio": self.ratio(row)}
+            for row in self.rows
+        ]
         return {"arguments": self.arguments, "graphs": self.graphs, "rows": rows, "notes": self.notes}
 
     def ratio(self, row: Measurement) -> dict[str, float]:
         """How many times as long as spgraph an engine takes, for each order of spgraph's."""
-        ours = (other for other in self.rows if other.engine == _spgraph.NAME
-                and (other.graph, other.algorithm) == (row.graph, row.algorithm))
+        ours = (
+            other
+            for other in self.rows
+            if other.engine == _spgraph.NAME and (other.graph, other.algorithm) == (row.graph, row.algorithm)
+        )
         return {other.order: row.median / other.median for other in ours}
 
     def __str__(self) -> str:
         return comparison_table(self)
 
 
-def compare(graphs: Iterable[str], *, against: Iterable[str] = tuple(PEERS), algorithms: Iterable[str] = ALGORITHMS,
-            repeat: int = 10, orders: Iterable[str] = ("natural", "degree"), dtype=None, seed: int = 0,
-            source: int | None = None, progress: bool | None = None) -> Comparison:
+def compare(
+    graphs: Iterable[str],
+    *,
+    against: Iterable[str] = tuple(PEERS),
+    algorithms: Iterable[str] = ALGORITHMS,
+    repeat: int = 10,
+    orders: Iterable[str] = ("natural", "degree"),
+    dtype=None,
+    seed: int = 0,
+    source: int | None = None,
+    progress: bool | None = None,
+) -> Comparison:
     """Time spgraph and its peers.
 
     Parameters
@@ -153,27 +167,47 @@ def compare(graphs: Iterable[str], *, against: Iterable[str] = tuple(PEERS), alg
     notes: list[str] = []
     peers = [module for name in against if (module := _import_peer(name, notes))]
     described, rows = [], []
-    with tqdm(total=len(graphs) * len(algorithms), leave=False,
-              disable=None if progress is None else not progress) as bar:
+    with tqdm(
+        total=len(graphs) * len(algorithms), leave=False, disable=None if progress is None else not progress
+    ) as bar:
         for name in graphs:
-            bar.set_description(f"{name}: reading" if not _graphspec.is_generator(name) else f"{name}: generating")
+            bar.set_description(
+                f"{name}: reading" if not _graphspec.is_generator(name) else f"{name}: generating"
+            )
             A = _graphspec.load(name, weights="int", order="natural", seed=seed, dup_op="min")
             where = _draw_source(A, seed) if source is None else source
             by_order, seconds = _orders(A, orders)
-            described.append({"name": name, "vertices": A.nrows, "stored_edges": A.nvals, "source": where,
-                              "reorder_seconds": seconds})
+            described.append(
+                {
+                    "name": name,
+                    "vertices": A.nrows,
+                    "stored_edges": A.nvals,
+                    "source": where,
+                    "reorder_seconds": seconds,
+                }
+            )
             shared: dict = {}
             for algorithm in algorithms:
-                problem = Problem(name, algorithm, A, where, _dtype(algorithm, A, dtype), threads(), shared=shared)
+                problem = Problem(
+                    name, algorithm, A, where, _dtype(algorithm, A, dtype), threads(), shared=shared
+                )
                 rows += _Contest(problem, by_order, peers, notes, bar).run(repeat)
                 bar.update()
-    arguments = {"repeat": repeat, "seed": seed, "threads": threads(), "iterations of pagerank": Problem.iterations}
+    arguments = {
+        "repeat": repeat,
+        "seed": seed,
+        "threads": threads(),
+        "iterations of pagerank": Problem.iterations,
+    }
     return Comparison(described, rows, notes, arguments)
 
 
 def _check_arguments(against, algorithms, orders, repeat) -> None:
-    for what, given, known in (("against", against, PEERS), ("algorithms", algorithms, ALGORITHMS),
-                               ("orders", orders, ("natural", "degree"))):
+    for what, given, known in (
+        ("against", against, PEERS),
+        ("algorithms", algorithms, ALGORITHMS),
+        ("orders", orders, ("natural", "degree")),
+    ):
         for name in given:
             if name not in known:
                 raise InvalidValue(f"compare: {what}: got {name!r}, wanted some of {', '.join(known)}")
@@ -185,7 +219,7 @@ def _import_peer(name: str, notes: list[str]):
     try:
         return importlib.import_module(f"spgraph.bench._{name}")
     except ImportError:
-        notes.append(f"{PEERS[name]} is not installed: left out (pip install \"spgraph[test]\")")
+        notes.append(f'{PEERS[name]} is not installed: left out (pip install "spgraph[test]")')
         return None
 
 
@@ -200,7 +234,7 @@ def _dtype(algorithm: str, A: Matrix, dtype) -> np.dtype:
 
 
 def _orders(A: Matrix, orders: list[str]) -> tuple[dict[str, Matrix], float | None]:
-    """The matrix in each order, and what reordering by degree took (the second time: kernels are compiled)."""
+    """The matrix in each order, and what reordering by degree took (kernels are compiled by then)."""
     found, seconds = {}, None
     for order in orders:
         if order == "natural":
@@ -222,7 +256,9 @@ def _draw_source(A: Matrix, seed: int) -> int:
 class _Contest:
     """All engines on one problem."""
 
-    def __init__(self, problem: Problem, by_order: dict[str, Matrix], peers: list, notes: list[str], bar: tqdm):
+    def __init__(
+        self, problem: Problem, by_order: dict[str, Matrix], peers: list, notes: list[str], bar: tqdm
+    ):
         self.problem = problem
         self.by_order = by_order
         self.peers = peers
@@ -237,7 +273,7 @@ class _Contest:
         for peer in self.peers:
             largest = getattr(peer, "LARGEST", None)
             if largest is not None and self.problem.graph.nvals > largest:
-                note = f"{peer.NAME}: left out on {self.problem.name}, which has more than {largest:,} stored edges"
+                note = f"{peer.NAME}: left out on {self.problem.name}: more than {largest:,} stored edges"
                 if note not in self.notes:
                     self.notes.append(note)
                 continue
@@ -279,14 +315,18 @@ class _Contest:
             raise Disagreement(f"{where}: {engine} has {answer[v]} at vertex {v}, spgraph {self.answer[v]}")
 
     def take_turns(self, entries: list[tuple[Measurement, Callable]], repeat: int) -> None:
-        turns = [max(min(repeat, FEWEST), min(repeat, int(ENOUGH / max(row.tried[row.text], 1e-9))))
-                 for row, _ in entries]
+        turns = [
+            max(min(repeat, FEWEST), min(repeat, int(ENOUGH / max(row.tried[row.text], 1e-9))))
+            for row, _ in entries
+        ]
         for turn in range(repeat):
             for place in range(len(entries)):
                 number = (turn + place) % len(entries)  # who begins changes
                 row, call = entries[number]
                 if turn < turns[number]:
-                    self.bar.set_description(f"{self.problem.name}: {self.problem.algorithm}, turn {turn + 1}")
+                    self.bar.set_description(
+                        f"{self.problem.name}: {self.problem.algorithm}, turn {turn + 1}"
+                    )
                     row.times.append(_time(call))
 
 

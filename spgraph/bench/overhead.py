@@ -25,7 +25,12 @@ from spgraph.exceptions import InvalidValue
 __all__ = ["Overhead", "overhead"]
 
 EXPRESSIONS = 2  # in a superstep
-IMPORTS = {"python alone": "pass", "numpy": "import numpy", "semirings": "import semirings", "spgraph": "import spgraph"}
+IMPORTS = {
+    "python alone": "pass",
+    "numpy": "import numpy",
+    "semirings": "import semirings",
+    "spgraph": "import spgraph",
+}
 
 
 @dataclass
@@ -82,8 +87,10 @@ def overhead(vertices: int = 1000, *, repeat: int = 5, imports: int = 5) -> Over
     'spgraph'
     """
     if vertices < 1 or repeat < 1 or imports < 0:
-        raise InvalidValue(f"overhead: vertices is {vertices}, repeat {repeat} and imports {imports}; wanted 1 or more, "
-                           "1 or more, 0 or more")
+        raise InvalidValue(
+            f"overhead: vertices is {vertices}, repeat {repeat} and imports {imports}; wanted 1 or more, "
+            "1 or more, 0 or more"
+        )
     import spgraph
 
     engines: dict[str, ModuleType] = {"spgraph": spgraph}
@@ -98,7 +105,9 @@ def overhead(vertices: int = 1000, *, repeat: int = 5, imports: int = 5) -> Over
             start = time.perf_counter()
             call()
             times[name].append(time.perf_counter() - start)
-    expression = {name: statistics.median(found) / (EXPRESSIONS * vertices) * 1e6 for name, found in times.items()}
+    expression = {
+        name: statistics.median(found) / (EXPRESSIONS * vertices) * 1e6 for name, found in times.items()
+    }
     return Overhead(vertices, expression, _imports(imports))
 
 

@@ -8,6 +8,9 @@ C<M, replace> (accum)= T as the GraphBLAS C API 2.1 defines it, where `out` is C
 
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
+from spgraph.engine.matrix_build import build_matrix, matrix_coo
+from spgraph.engine.matrix_elementwise import matrix_apply, matrix_ewise, matrix_select
+from spgraph.engine.matrix_products import kronecker, mxm, outer
 from spgraph.engine.vector_elementwise import Apply, Ewise, Leaf, inner, vector_chain, vector_reduce, vector_select
 from spgraph.engine.vector_products import mxv
 from spgraph.engine.vector_structure import (
@@ -26,9 +29,17 @@ __all__ = [
     "Index",
     "Leaf",
     "Mask",
+    "build_matrix",
     "build_vector",
     "inner",
+    "kronecker",
+    "matrix_apply",
+    "matrix_coo",
+    "matrix_ewise",
+    "matrix_select",
+    "mxm",
     "mxv",
+    "outer",
     "vector_assign",
     "vector_chain",
     "vector_coo",

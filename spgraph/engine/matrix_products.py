@@ -113,6 +113,7 @@ def _term(semiring, A: MatrixBlock, B: MatrixBlock, out_dtype) -> _Term:
         "ANY": bool(monoid.terminal_any),
         "HAS_TERMINAL": stops,
         "TERMINAL": monoid.terminal if stops else False,
+        "IDENTITY": dtype.type(0) if monoid.terminal_any else monoid.identity,
         **LIMITS,
     }
     key = (semiring.key, A.dtype, B.dtype, out_dtype, a_iso, b_iso, iso is None)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from semirings import expr as ex
+from spgraph import context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, Mask, view_mask
 from spgraph.engine.plan import push_limit
@@ -109,7 +110,7 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     """C<M, replace> (accum)= A u; see the module docstring and `spgraph.engine`.
 
     `changed`, if given, becomes the entries of C that are new or differ from before.
-    `direction` forces "push" or "pull".
+    `direction` forces "push" or "pull" (default: what the context says).
     """
     inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
     fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
@@ -141,7 +142,8 @@ def _expected_edges(product: _Product) -> float:
 
 def _limit(product: _Product, direction: str | None) -> float | None:
     """Edges that push may look at; None to pull at once."""
-    if direction is not None:
+    direction = direction or context.current().direction
+    if direction != "auto":
         return math.inf if direction == "push" else None
     A, transposed = product.A, product.transposed
     rows = product.out.size

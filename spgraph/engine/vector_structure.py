@@ -10,6 +10,7 @@ from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.index import Index
 from spgraph.engine.mask import NO_MASK, Mask, view_mask
+from spgraph.engine.vector_elementwise import Leaf, vector_chain
 from spgraph.engine.vector_write import scatter, write, write_chain
 from spgraph.kernels.cpu.elementwise import LeafNode
 from spgraph.partition import NATURAL
@@ -183,7 +184,7 @@ def vector_assign(out: VectorBlock, mask: Mask | None, accum, replace: bool, val
         if scalar:
             _assign_scalar(out, mask, accum, replace, value)
         else:
-            write(out, mask, accum, replace, value.copy())
+            vector_chain(out, mask, accum, replace, Leaf(value))
         return
     u = _filled(index.size, value) if scalar else value.copy()
     region = _extracted(out, index)

@@ -69,7 +69,10 @@ def read(path, format=None, *, dtype=None, symmetrize=False, dup_op=None, drop_s
     roads.gr: 3 vertices; 2 edges read, 2 stored
     """
     if format is None:
-        name = _by_suffix(path) or format_of(load(path, progress))
+        name = _by_suffix(path)
+        if name is None:
+            path = load(path, progress)
+            name = format_of(path)
     else:
         name = NAMES.get(format, format)
         if name not in FORMATS:

@@ -15,7 +15,7 @@ from spgraph.io._report import FormatError
 
 __all__ = ["Text", "load", "progress_bar"]
 
-PIECE = 1 << 24  # bytes read at a time
+PIECE = 1 << 20  # bytes read at a time
 MAGIC = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open, b"BZh": bz2.open}
 SHOWN = 60  # characters of a line that a message quotes
 
@@ -27,7 +27,9 @@ def progress_bar(total: int, what: str, progress: bool | None, unit: str = "B"):
 
 
 def load(path, progress: bool | None = None) -> Text:
-    """Read a file; gzip, xz and bzip2 are known by their first bytes."""
+    """Read a file; gzip, xz and bzip2 are known by their first bytes. A Text is returned as it is."""
+    if isinstance(path, Text):
+        return path
     path = os.fspath(path)
     name = os.path.basename(path)
     room = _memory()

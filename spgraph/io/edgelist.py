@@ -91,7 +91,7 @@ def edgelist_edges(text: Text, *, weights=True, ids=None, relabel=True, vertices
     shape = _Shape(text, weights, ids)
     if shape.ids is str:
         return _text_edges(text, shape, relabel, vertices)
-    table = Table(text, shape.start, shape.fields, marks=MARKS, comma=shape.comma, more=not weights, hint=HINT)
+    table = Table(text, shape.start, shape.fields, marks=MARKS, comma=shape.comma, more=shape.more, hint=HINT)
     rows, cols, *values = table.read("iin"[: shape.fields])
     for column in (rows, cols):
         table.check_range(column, 0, None, "id")
@@ -115,7 +115,7 @@ class _Shape:
         self.start, self.notes = at, ()
         self.comma = next((mark for mark in (b",", b";") if mark in first), b"")
         self.ids = ids or int
-        self.fields = 2
+        self.fields, self.more = 2, not weights
         if not first:
             return
         if (zero := text.data.find(b"\0")) >= 0:
@@ -197,9 +197,8 @@ def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices) -> Edges:
     sources, targets, places, numbers = [], [], [], []
     for at, line in text.lines(MARKS, shape.start):
         words = shape.split(line)
-        if len(words) < shape.fields or not words[0] or not words[1]:
-            raise text.error(at, f"got {text.line_at(at)!r}, expected {shape.fields} fields")
-        if len(words) > shape.fields and shape.fields == 3:
+        excess = len(words) > shape.fields and not shape.more
+        if len(words) < shape.fields or excess or not words[0] or not words[1]:
             raise text.error(at, f"got {text.line_at(at)!r}, expected {shape.fields} fields")
         sources.append(_decode(text, at, words[0]))
         targets.append(_decode(text, at, words[1]))

@@ -139,14 +139,23 @@ class Kernel:
 def statistics() -> dict[str, float]:
     """Kernels: how many are known, compiled in this process (in how many seconds), loaded from the disk cache."""
     loaded = compiled = 0
-    seconds = 0.0
     for kernel in list(_kernels.values()):
         if kernel.fn is not None:
             loaded += sum(kernel.fn.stats.cache_hits.values())
             compiled += sum(kernel.fn.stats.cache_misses.values())
-            for overload in list(kernel.fn.overloads.values()):  # one that was loaded has no metadata
-                seconds += ((overload.metadata or {}).get("timers") or {}).get("compiler_lock", 0.0)
+    timer = _compile_timer() if compiled else None
+    seconds = timer.duration if timer and timer.done else 0.0
     return {"kernels": len(_kernels), "compiled": compiled, "loaded": loaded, "seconds": seconds}
+
+
+@functools.cache
+def _compile_timer():
+    """Numba's account of the time that it compiles, from the first call of this function on."""
+    from numba.core import event
+
+    timer = event.TimingListener()
+    event.register("numba:compile", timer)
+    return timer
 
 
 # ---- text ---------------------------------------------------------------------
@@ -177,6 +186,7 @@ def _import(name: str, text: str):
             file.write(text)
         os.replace(temporary, path)
     module_name = f"_spgraph_kernels.{path.stem}"
+    _compile_timer()
     spec = importlib.util.spec_from_file_location(module_name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # Numba unpickles cached code by module name

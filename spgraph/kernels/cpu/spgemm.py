@@ -24,7 +24,7 @@ before and after. The result is written from 0 on, see `_pieces.produce_rows`.
 Work: one step per product, or per comparison.
 
 Compile-time: A_ISO, B_ISO, VALUES (False: only the pattern is wanted), ANY (the first
-product is final), HAS_TERMINAL, TERMINAL, MAPPED (rows, inner, cols give global ids),
+product is final), HAS_TERMINAL, TERMINAL, IDENTITY, MAPPED (rows, inner, cols give global ids),
 COMPLEMENT, VALUED. Operators: MULT(a, b, ix, jx, iy, jy), ADD(s, t), STORE(s).
 """
 
@@ -230,6 +230,8 @@ def dot_masked(lo, hi, ap, ai, av, tp, ti, tv, mp, mi, mv, rows, inner, cols,
                 p = a_start
                 search = limit < s_end - s
                 found = False
+                if VALUES:
+                    r = IDENTITY
                 while s < s_end:
                     if search:  # the next column of row i of A that row j of B^T has, or none
                         if p == a_end:
