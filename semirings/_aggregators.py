@@ -117,21 +117,18 @@ class TypedAggregator(TypedOp):
                 m.reduce(np.broadcast_to(evaluate(e, {"x": array}), array.shape)) for e, m in self.parts
             ]
             return self.finish_numpy(*reduced)[()]
-        k = {"first": lambda: 0, "last": lambda: array.size - 1, "min": array.argmin, "max": array.argmax}[
-            self.pick
-        ]
-        where = int(_without_nan(array, self.pick)() if array.dtype.kind == "f" else k())
+        where = _where(array, self.pick)
         if self.gives == "value":
             return array[where]
         return np.int64(where if indices is None else np.asarray(indices)[where])
 
 
-def _without_nan(array: np.ndarray[Any, Any], pick: str) -> Callable[[], Any]:
+def _where(array: np.ndarray[Any, Any], pick: str) -> int:
     if pick in ("first", "last"):
-        return lambda: 0 if pick == "first" else array.size - 1
-    if np.isnan(array).all():
-        return lambda: 0
-    return lambda: np.nanargmin(array) if pick == "min" else np.nanargmax(array)
+        return 0 if pick == "first" else array.size - 1
+    if array.dtype.kind == "f" and not np.isnan(array).all():
+        return int(np.nanargmin(array) if pick == "min" else np.nanargmax(array))
+    return int(array.argmin() if pick == "min" else array.argmax())
 
 
 class Aggregator(OpBase):

@@ -44,6 +44,7 @@ class OpBase:
     def __init__(self, name: str, *, anonymous: bool = False) -> None:
         self.name, self.anonymous = name, anonymous
         self._typed = {}
+        self._resolved: dict[Any, Any] = {}  # typed operators for pairs of types
         self._reasons: dict[DataType, str] = {}  # why there is no typed operator
 
     def _make(self, dtype: DataType) -> Any:
@@ -91,8 +92,9 @@ class OpBase:
         Examples
         --------
         >>> from semirings import binary
-        >>> binary.band.types
-        {INT8: INT8, INT16: INT16, INT32: INT32, INT64: INT64, UINT8: UINT8, UINT16: UINT16, UINT32: UINT32, UINT64: UINT64}
+        >>> from semirings.dtypes import INT64
+        >>> binary.truediv.types[INT64]
+        FP64
         """
         found = {dtype: self._find_typed(dtype) for dtype in ALL}
         return {dtype: typed.return_type for dtype, typed in found.items() if typed is not None}
@@ -115,8 +117,11 @@ class OpBase:
         """
         if type2 is None:
             return self[type1]
-        a, b = lookup_dtype(type1), lookup_dtype(type2)
-        return self._resolve(a, b)
+        typed = self._resolved.get((type1, type2))
+        if typed is None:
+            typed = self._resolve(lookup_dtype(type1), lookup_dtype(type2))
+            self._resolved[type1, type2] = typed
+        return typed
 
     def _resolve(self, a: DataType, b: DataType) -> Any:
         return self[unify(a, b)]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from semirings import functions
-from semirings._operators import FLOAT_COERCIONS, BinaryOp, same_type
+from semirings._function_ops import FLOAT_COERCIONS, same_type
+from semirings._operators import BinaryOp
 from semirings.dtypes import ALL, BOOL, FLOATS, INT8, INT64, INTEGERS, DataType
 
 

@@ -117,9 +117,9 @@ def _function_kind(kind: str, example: str) -> Callable[[Any], Any]:
         elif callable(op) and _hashable(op) and _BUILTINS.get(op, ("",))[0] == kind:
             op = _registry.find(*_BUILTINS[op])
         elif _is_function(op):
-            from semirings._operators import _CLASSES
+            from semirings._operators import CLASSES
 
-            op = _CLASSES[kind].register_anonymous(op)
+            op = CLASSES[kind].register_anonymous(op)
         if _kind(op) != kind:
             raise _refuse(op, f"an operator of kind {kind}", f"for example {example}")
         return op

@@ -84,6 +84,7 @@ def literal(value: Any) -> str:
 
     Examples
     --------
+    >>> import numpy as np
     >>> literal(np.float32(0.5)), literal(np.int64(-(2**63))), literal(np.bool_(True))
     ('0.5f', '((int64_t)(-9223372036854775807LL - 1))', 'true')
     """
@@ -98,12 +99,12 @@ def literal(value: Any) -> str:
             suffix = "u"
         return f"(({c_type}){number}{suffix})" if number >= 0 else f"(({c_type})({number}{suffix}))"
     suffix = "f" if isinstance(value, np.float32) else ""
-    number = float(value)
-    if number != number:
+    real = float(value)
+    if real != real:
         return "((float)SR_NAN)" if suffix else "SR_NAN"
-    if number in (np.inf, -np.inf):
+    if real in (np.inf, -np.inf):
         text = "((float)SR_INF)" if suffix else "SR_INF"
-        return text if number > 0 else f"(-{text})"
-    text = repr(float(np.format_float_scientific(value))) if suffix else repr(number)
+        return text if real > 0 else f"(-{text})"
+    text = repr(float(np.format_float_scientific(value))) if suffix else repr(real)
     text = text if "e" in text or "." in text else f"{text}.0"
-    return f"{text}{suffix}" if number >= 0 and not text.startswith("-") else f"({text}{suffix})"
+    return f"{text}{suffix}" if real >= 0 and not text.startswith("-") else f"({text}{suffix})"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semirings._primitives import PRIMITIVES
+from semirings.exceptions import DomainMismatch
 from semirings.expr import Call, Cast, Const, Expr, Where, cast
 
 BOOL = np.dtype(np.bool_)
@@ -31,10 +32,20 @@ _FLIPPED = {
 _ON_BOOLS = {"logical_and": "bitwise_and", "logical_or": "bitwise_or", "logical_xor": "bitwise_xor"}
 
 
+class Untraceable(Exception):
+    """Raised inside a traced function; `trace` turns it into UdfParseError with the source line."""
+
+    def __init__(self, reason: str, way_out: str) -> None:
+        super().__init__(reason)
+        self.reason, self.way_out = reason, way_out
+
+
+class NoLoop(DomainMismatch):
+    """The function works, but not for operands of these types."""
+
+
 def supported(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """`dtype`, or float32 for float16; what spgraph has not raises NoLoop."""
-    from semirings.trace import NoLoop
-
     if dtype.char == "e":
         return np.dtype(np.float32)
     if dtype.kind not in "biuf" or dtype.itemsize > 8:
@@ -44,8 +55,6 @@ def supported(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def ufunc(function: np.ufunc, operands: list[Operand]) -> Expr | tuple[Expr, ...]:
     """What a ufunc computes."""
-    from semirings.trace import NoLoop, Untraceable
-
     name = function.__name__
     if name in _COMPARISONS:
         folded = _compare_with_number(name, operands)
@@ -59,17 +68,30 @@ def ufunc(function: np.ufunc, operands: list[Operand]) -> Expr | tuple[Expr, ...
     in_types = [supported(dtype) for dtype in loop[: function.nin]]
     out_types = [supported(dtype) for dtype in loop[function.nin :]]
     _refuse_mixed_64(name, [k for k in keys if isinstance(k, np.dtype)], in_types)
-    args = []
-    for op, dtype in zip(operands, in_types):
-        try:
-            args.append(cast(op, dtype) if isinstance(op, Expr) else Const(op, dtype))
-        except OverflowError:
-            raise NoLoop(f"np.{name}: the number {op} does not fit in {dtype}") from None
+    args = [full(op, dtype) for op, dtype in zip(operands, in_types)]
     if name in COMPOUND:
         return COMPOUND[name](*args)
     if name not in PRIMITIVES:
         raise Untraceable(f"np.{name} cannot be traced", f"it can use {_known_names()}")
     return _call(name, args, out_types[0])
+
+
+def where(condition: Operand, a: Operand, b: Operand) -> Expr:
+    """What ``np.where(condition, a, b)`` computes."""
+    keys = [v.dtype if isinstance(v, Expr) else v for v in (a, b)]
+    dtype = supported(np.dtype(np.result_type(*keys)))
+    _refuse_mixed_64("where", [k for k in keys if isinstance(k, np.dtype)], [dtype])
+    return Where(full(condition, BOOL), full(a, dtype), full(b, dtype))
+
+
+def full(value: Operand, dtype: np.dtype[Any]) -> Expr:
+    """A value as a tree; converted to `dtype`, if it is a Python number or another type."""
+    if isinstance(value, Expr):
+        return cast(value, dtype)
+    try:
+        return Const(value, dtype)
+    except OverflowError:
+        raise NoLoop(f"the number {value} does not fit in {dtype}") from None
 
 
 def _call(name: str, args: list[Expr], dtype: Any) -> Expr:
@@ -82,8 +104,6 @@ def _call(name: str, args: list[Expr], dtype: Any) -> Expr:
 
 
 def _refuse_mixed_64(name: str, keys: list[np.dtype[Any]], in_types: list[np.dtype[Any]]) -> None:
-    from semirings.trace import NoLoop
-
     kinds = {dtype.kind for dtype in keys}
     if (
         {"u", "i"} <= kinds
@@ -123,7 +143,7 @@ def _compare_mixed(name: str, a: Expr, b: Expr) -> Expr:
 
 
 def _known_names() -> str:
-    names = sorted(n for n in {*PRIMITIVES, *COMPOUND, *FUNCTIONS} if hasattr(np, n))
+    names = sorted(n for n in {*PRIMITIVES, *COMPOUND} if hasattr(np, n))
     return ", ".join(f"np.{n}" for n in names)
 
 
@@ -205,81 +225,4 @@ COMPOUND: dict[str, Callable[..., Any]] = {
     "divmod": _divmod,
     "modf": _modf,
     "frexp": _frexp,
-}
-
-
-# --- functions that are no ufuncs; arguments are what the user passed ---
-
-
-def _where(condition: Any, *choices: Any) -> Any:
-    from semirings.trace import NoLoop, Symbol, Untraceable, _operand
-
-    if len(choices) != 2:
-        raise Untraceable("np.where with one argument gives indices", "write np.where(condition, a, b)")
-    cond, a, b = (_operand(v, "where") for v in (condition, *choices))
-    keys = [v.dtype if isinstance(v, Expr) else v for v in (a, b)]
-    dtype = supported(np.dtype(np.result_type(*keys)))
-    _refuse_mixed_64("where", [k for k in keys if isinstance(k, np.dtype)], [dtype])
-    try:
-        a, b = (cast(v, dtype) if isinstance(v, Expr) else Const(v, dtype) for v in (a, b))
-    except OverflowError as error:
-        raise NoLoop(f"np.where: {error}") from None
-    cond = cond if isinstance(cond, Expr) else Const(bool(cond), BOOL)
-    return Symbol(Where(_truth(cond), a, b))
-
-
-def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    result = default
-    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        result = _where(condition, choice, result)
-    return result
-
-
-def _clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
-    x = x if low is None else np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
-
-
-def _round(x: Any, decimals: int = 0) -> Any:
-    from semirings.trace import Untraceable
-
-    if decimals:
-        raise Untraceable(f"np.round to {decimals} decimals", "scale, np.rint, and scale back")
-    return np.rint(x) if x.dtype.kind == "f" else x
-
-
-def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    close = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
-    return close | (np.isnan(a) & np.isnan(b)) if equal_nan else close
-
-
-def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    if x.dtype.kind != "f":
-        return x
-    info = np.finfo(x.dtype)
-    high, low = (info.max if posinf is None else posinf), (info.min if neginf is None else neginf)
-    finite = np.where(np.isinf(x), np.where(x > 0, high, low), x)
-    return np.where(np.isnan(x), nan, finite)
-
-
-def _full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
-    from semirings.trace import Symbol, _operand
-
-    dtype = supported(np.dtype(dtype)) if dtype is not None else x.dtype
-    value = _operand(fill_value, "full_like")
-    return Symbol(cast(value, dtype) if isinstance(value, Expr) else Const(value, dtype))
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "where": _where,
-    "select": _select,
-    "clip": _clip,
-    "round": _round,
-    "around": _round,
-    "isclose": _isclose,
-    "nan_to_num": _nan_to_num,
-    "zeros_like": lambda x, dtype=None: _full_like(x, 0, dtype),
-    "ones_like": lambda x, dtype=None: _full_like(x, 1, dtype),
-    "full_like": _full_like,
 }

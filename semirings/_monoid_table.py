@@ -58,32 +58,56 @@ _TO_BOOL = dict.fromkeys(ALL[1:], BOOL)
 _TO_UNSIGNED = {INT8: UINT16, INT16: UINT32, INT32: UINT64, INT64: UINT64}
 
 MONOIDS: dict[str, dict[str, Any]] = {
-    "any": dict(identity=0, is_idempotent=True, terminal_any=True),
-    "min": dict(identity=highest, terminal=lowest, is_idempotent=True),
-    "max": dict(identity=lowest, terminal=highest, is_idempotent=True),
+    "any": {"identity": 0, "is_idempotent": True, "terminal_any": True},
+    "min": {"identity": highest, "terminal": lowest, "is_idempotent": True},
+    "max": {"identity": lowest, "terminal": highest, "is_idempotent": True},
     # plus over BOOL is logical or, times is logical and, as the operators are
-    "plus": dict(identity=0, terminal=_true_of_bool),
-    "times": dict(identity=1, terminal=_unless_float(0)),
-    "lor": dict(identity=False, terminal=True, is_idempotent=True, domain=[BOOL], coerce=_TO_BOOL),
-    "land": dict(identity=True, terminal=False, is_idempotent=True, domain=[BOOL], coerce=_TO_BOOL),
-    "lxor": dict(identity=False, domain=[BOOL], coerce=_TO_BOOL),
-    "lxnor": dict(identity=True, domain=[BOOL], coerce=_TO_BOOL),
-    "eq": dict(identity=True, domain=[BOOL], semiring_coerce=_TO_BOOL),
-    "band": dict(
-        identity=highest, terminal=0, is_idempotent=True, domain=UNSIGNED, semiring_coerce=_TO_UNSIGNED
-    ),
-    "bor": dict(
-        identity=0, terminal=highest, is_idempotent=True, domain=UNSIGNED, semiring_coerce=_TO_UNSIGNED
-    ),
-    "bxor": dict(identity=0, domain=UNSIGNED, semiring_coerce=_TO_UNSIGNED),
-    "bxnor": dict(identity=highest, domain=UNSIGNED, semiring_coerce=_TO_UNSIGNED),
-    "numpy.maximum": dict(identity=lowest, terminal=_unless_float(highest), is_idempotent=True, domain=ALL),
-    "numpy.minimum": dict(identity=highest, terminal=_unless_float(lowest), is_idempotent=True, domain=ALL),
+    "plus": {"identity": 0, "terminal": _true_of_bool},
+    "times": {"identity": 1, "terminal": _unless_float(0)},
+    "lor": {"identity": False, "terminal": True, "is_idempotent": True, "domain": [BOOL], "coerce": _TO_BOOL},
+    "land": {
+        "identity": True,
+        "terminal": False,
+        "is_idempotent": True,
+        "domain": [BOOL],
+        "coerce": _TO_BOOL,
+    },
+    "lxor": {"identity": False, "domain": [BOOL], "coerce": _TO_BOOL},
+    "lxnor": {"identity": True, "domain": [BOOL], "coerce": _TO_BOOL},
+    "eq": {"identity": True, "domain": [BOOL], "semiring_coerce": _TO_BOOL},
+    "band": {
+        "identity": highest,
+        "terminal": 0,
+        "is_idempotent": True,
+        "domain": UNSIGNED,
+        "semiring_coerce": _TO_UNSIGNED,
+    },
+    "bor": {
+        "identity": 0,
+        "terminal": highest,
+        "is_idempotent": True,
+        "domain": UNSIGNED,
+        "semiring_coerce": _TO_UNSIGNED,
+    },
+    "bxor": {"identity": 0, "domain": UNSIGNED, "semiring_coerce": _TO_UNSIGNED},
+    "bxnor": {"identity": highest, "domain": UNSIGNED, "semiring_coerce": _TO_UNSIGNED},
+    "numpy.maximum": {
+        "identity": lowest,
+        "terminal": _unless_float(highest),
+        "is_idempotent": True,
+        "domain": ALL,
+    },
+    "numpy.minimum": {
+        "identity": highest,
+        "terminal": _unless_float(lowest),
+        "is_idempotent": True,
+        "domain": ALL,
+    },
     # gcd and hypot: identity and idempotence hold for values that are not negative
-    "numpy.gcd": dict(identity=0, terminal=1, is_idempotent=True, domain=INTEGERS),
-    "numpy.hypot": dict(identity=0, domain=FLOATS),
-    "numpy.logaddexp": dict(identity=-np.inf, domain=FLOATS),
-    "numpy.logaddexp2": dict(identity=-np.inf, domain=FLOATS),
+    "numpy.gcd": {"identity": 0, "terminal": 1, "is_idempotent": True, "domain": INTEGERS},
+    "numpy.hypot": {"identity": 0, "domain": FLOATS},
+    "numpy.logaddexp": {"identity": -np.inf, "domain": FLOATS},
+    "numpy.logaddexp2": {"identity": -np.inf, "domain": FLOATS},
 }
 
 ALIASES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 from semirings import _binary, _monoid_table, _registry
@@ -50,7 +50,7 @@ _REFUSED = {
 }
 
 
-def _numpy_names(tables: tuple[dict[str, object], ...]) -> list[str]:
+def _numpy_names(tables: Iterable[Iterable[str]]) -> list[str]:
     return [name.removeprefix("numpy.") for table in tables for name in table if name.startswith("numpy.")]
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from semirings import functions
-from semirings._operators import FLOAT_COERCIONS, UnaryOp, same_type
+from semirings._function_ops import FLOAT_COERCIONS, same_type
+from semirings._operators import UnaryOp
 from semirings.dtypes import ALL, FLOATS, INTEGERS
 
 
@@ -55,7 +56,7 @@ def _sign(x: Any) -> Any:
     return x.astype(np.int8) if _is_bool(x) else np.sign(x)
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, tuple[Any, ...]] = {
     # name: function, domain, coercions, result
     "identity": (lambda x: x, ALL, None, None),
     "ainv": (_ainv, ALL, None, None),
@@ -88,7 +89,7 @@ FUNCTIONS = {
 }
 
 # functions of floats, by GraphBLAS's name and NumPy's
-FLOAT_FUNCTIONS = {
+FLOAT_FUNCTIONS: dict[str, Any] = {
     "acos": np.arccos,
     "acosh": np.arccosh,
     "asin": np.arcsin,

@@ -8,6 +8,7 @@ first_index, last_index, argmin, argmax (also in ``agg.ss``).
 
 How an aggregator runs is described by `TypedAggregator`.
 
+>>> import numpy as np
 >>> from semirings import agg
 >>> agg.count["BOOL"].return_type, agg.mean["FP32"].return_type
 (INT64, FP32)

@@ -10,6 +10,7 @@ firsti1 ... which count from 1. ``binary.numpy`` has NumPy's names.
 Arithmetic on integers is that of the type: UINT8 250 + 10 is 4. Over BOOL plus is logical or, times
 is logical and, minus is exclusive or.
 
+>>> import numpy as np
 >>> from semirings import binary
 >>> binary.plus(np.uint8(250), np.uint8(10)), binary.plus["BOOL"](True, True)
 (np.uint8(4), np.True_)
@@ -51,6 +52,7 @@ def register_new(name: str, func: Callable[..., Any]) -> BinaryOp:
 
     Examples
     --------
+    >>> import numpy as np
     >>> gap = register_new("docs.gap", lambda x, y: np.where(x > y, x - y, y - x))
     >>> gap(np.array([1, 5], "u1"), np.array([3, 2], "u1"))
     array([2, 3], dtype=uint8)

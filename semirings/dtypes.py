@@ -1,5 +1,6 @@
 """The eleven types of values: BOOL, INT8 to INT64, UINT8 to UINT64, FP32, FP64.
 
+>>> import numpy as np
 >>> from semirings import dtypes
 >>> dtypes.lookup_dtype("int32")
 INT32
@@ -47,6 +48,7 @@ class DataType:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from semirings.dtypes import INT64
     >>> INT64.name, INT64.np_type
     ('INT64', dtype('int64'))
@@ -138,6 +140,7 @@ def lookup_dtype(key: Any) -> DataType:
 
     Examples
     --------
+    >>> import numpy as np
     >>> lookup_dtype(np.dtype("u2")), lookup_dtype(float), lookup_dtype("uint64_t")
     (UINT16, FP64, UINT64)
     """

@@ -9,6 +9,7 @@ of ``semirings._primitives``.
 Encoding: every `Call` has arguments of exactly the types that its primitive works on; all
 conversions stand in the tree as `Cast`. Arithmetic on integers is modular.
 
+>>> import numpy as np
 >>> x, y = Input("x", np.int8), Input("y", np.int8)
 >>> e = Call("minimum", (Call("add", (x, y), np.int8), Const(100, np.int8)), np.int8)
 >>> e
@@ -29,9 +30,9 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "CUDA_PRELUDE",
-    "PRELUDE_NAMES",
-    "PYTHON_PRELUDE",
+    "CUDA_PRELUDE",  # noqa: F822
+    "PRELUDE_NAMES",  # noqa: F822
+    "PYTHON_PRELUDE",  # noqa: F822
     "Call",
     "Cast",
     "Const",
@@ -43,8 +44,8 @@ __all__ = [
     "evaluate",
     "inputs",
     "substitute",
-    "to_cuda",
-    "to_python",
+    "to_cuda",  # noqa: F822
+    "to_python",  # noqa: F822
 ]
 
 
@@ -61,6 +62,7 @@ class Expr:
 
     __slots__ = ("_hash", "args", "dtype", "label")
 
+    _hash: int
     dtype: np.dtype[Any]
     args: tuple[Expr, ...]
     label: Any  # what tells nodes of one class apart: a name, a value
@@ -82,11 +84,12 @@ class Expr:
         if self is other:
             return True
         return (
-            type(self) is type(other)
-            and self._hash == other._hash  # type: ignore[attr-defined]
-            and self.dtype == other.dtype  # type: ignore[attr-defined]
-            and self.label == other.label  # type: ignore[attr-defined]
-            and self.args == other.args  # type: ignore[attr-defined]
+            isinstance(other, Expr)
+            and type(self) is type(other)
+            and self._hash == other._hash
+            and self.dtype == other.dtype
+            and self.label == other.label
+            and self.args == other.args
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -191,6 +194,7 @@ def cast(e: Expr, dtype: Any) -> Expr:
 
     Examples
     --------
+    >>> import numpy as np
     >>> cast(Input("x", np.float64), np.int8)
     int8(x)
     >>> cast(Const(300.5, np.float64), np.int8)
@@ -209,6 +213,7 @@ def cast_array(values: Any, dtype: Any) -> np.ndarray[Any, Any]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> cast_array([1.9, -1e9, np.nan], np.int16)
     array([     1, -32768,      0], dtype=int16)
     """
@@ -228,6 +233,7 @@ def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = Input("x", np.int64)
     >>> substitute(Call("negative", (x,), np.int64), {"x": Input("v", np.int8)})
     negative(int64(v))
@@ -253,6 +259,7 @@ def inputs(e: Expr) -> frozenset[str]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> sorted(inputs(Call("add", (Input("y", np.int8), Input("x", np.int8)), np.int8)))
     ['x', 'y']
     """
@@ -282,6 +289,7 @@ def evaluate(e: Expr, env: Mapping[str, Any]) -> np.ndarray[Any, Any]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = Input("x", np.uint8)
     >>> evaluate(Call("add", (x, Const(10, np.uint8)), np.uint8), {"x": np.array([250, 1])})
     array([ 4, 11], dtype=uint8)

@@ -2,6 +2,7 @@
 
 They work on arrays and can be traced.
 
+>>> import numpy as np
 >>> erf(np.array([0.0, 1.0]))
 array([0.        , 0.84270079])
 >>> from semirings.trace import trace
@@ -16,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from semirings._lower import NoLoop
 from semirings._primitives import reference
 from semirings.expr import Call
-from semirings.trace import NoLoop, Symbol
+from semirings.trace import Symbol
 
 __all__ = ["binom", "erf", "erfc", "frexp_exponent", "frexp_mantissa", "lgamma", "tgamma"]
 

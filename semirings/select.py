@@ -61,9 +61,8 @@ class Comparison:
     def __call__(self, expression: Any) -> Any:
         result = dispatch(self, (expression,), {})
         if result is NotImplemented:
-            raise TypeError(
-                f"{self!r} was called with {type(expression).__name__}; write a comparison, as in {self!r}(A <= 5)"
-            )
+            got = type(expression).__name__
+            raise TypeError(f"{self!r} was called with {got}; write a comparison, as in {self!r}(A <= 5)")
         return result
 
     def pick(self, comparison: str, thunk: Any) -> tuple[SelectOp, Any]:

@@ -4,6 +4,7 @@ They are named monoid_binary: plus_times, min_plus, any_pair, lor_land, min_seco
 ones are also in ``semiring.ss``; ``semiring.numpy`` has NumPy's names. `get_semiring` puts any two
 together.
 
+>>> import numpy as np
 >>> from semirings import monoid, semiring
 >>> semiring.min_plus["INT32"].monoid, semiring.min_plus["INT32"].binaryop
 (monoid.min[INT32], binary.plus[INT32])
@@ -47,6 +48,7 @@ def register_new(name: str, monoid: Any, binaryop: Any) -> Semiring:
 
     Examples
     --------
+    >>> import numpy as np
     >>> widest = register_new("docs.widest_path", "max", np.minimum)
     >>> widest["FP64"].return_type
     FP64
@@ -59,6 +61,7 @@ def register_anonymous(monoid: Any, binaryop: Any, name: str | None = None) -> S
 
     Examples
     --------
+    >>> import numpy as np
     >>> register_anonymous("plus", lambda x, y: np.abs(x - y))
     semiring.plus_<lambda>
     """

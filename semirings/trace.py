@@ -8,6 +8,7 @@ at ``x.dtype`` but not at the value: what asks for the value raises UdfParseErro
 Two rules differ from NumPy's: where it would compute in float16 (``np.sqrt`` of int8) float32 is used,
 and uint64 does not meet int64 in float64 (an error says so).
 
+>>> import numpy as np
 >>> trace(lambda x, y: np.minimum(x + y, 100), {"x": np.int8, "y": np.int8})
 minimum(add(x, y), 100)
 """
@@ -15,6 +16,7 @@ minimum(add(x, y), 100)
 from __future__ import annotations
 
 import linecache
+import os
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
@@ -22,22 +24,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from semirings import _lower
+from semirings._composed import COMPOSED
+from semirings._lower import Untraceable
 from semirings.exceptions import DomainMismatch, UdfParseError
-from semirings.expr import Const, Expr, Input, cast
+from semirings.expr import Const, Expr, Input, cast, substitute
 
 __all__ = ["Symbol", "trace"]
-
-
-class Untraceable(Exception):
-    """Raised inside a traced function; `trace` turns it into UdfParseError with the source line."""
-
-    def __init__(self, reason: str, way_out: str) -> None:
-        super().__init__(reason)
-        self.reason, self.way_out = reason, way_out
-
-
-class NoLoop(DomainMismatch):
-    """The function works, but not for operands of these types."""
 
 
 _BRANCH = (
@@ -101,14 +93,24 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         return _wrap(_lower.ufunc(ufunc, [_operand(a, name) for a in args]))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        lower = _lower.FUNCTIONS.get(func.__name__)
+        lower = FUNCTIONS.get(func.__name__)
         if lower is None or getattr(np, func.__name__, None) is not func:
             name = f"{func.__module__}.{func.__name__}".replace("numpy", "np")
             raise Untraceable(
                 f"{name} cannot be traced",
-                f"use ufuncs, or one of np.{', np.'.join(sorted(_lower.FUNCTIONS))}",
+                f"use ufuncs, or one of np.{', np.'.join(sorted(FUNCTIONS))}",
             )
         return lower(*args, **kwargs)
+
+    def __semiring_call__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        op = op.binaryop if op.kind == "monoid" else op
+        if op.kind not in ("unary", "binary") or op.is_positional or kwargs:
+            raise Untraceable(f"it calls {op!r}", "it can call unary and binary operators")
+        values = [_operand(a, op.name) for a in args]
+        types = [v.dtype if isinstance(v, Expr) else np.result_type(self.dtype, v) for v in values]
+        typed = op.resolve(*types)
+        trees = [_lower.full(v, typed.type.np_type) for v in values]
+        return Symbol(substitute(typed.expr, dict(zip(typed.inputs, trees))))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -132,18 +134,35 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     def __trunc__(self) -> Any:
         return np.trunc(self)
 
-    _number = (
-        "use NumPy's functions (np.sqrt instead of math.sqrt), and x.astype(np.float64) instead of float(x)"
+    __float__ = _asks_for_value(
+        "float(), or a function of the module math",
+        "use NumPy's functions (np.sqrt instead of math.sqrt), and x.astype(np.float64) instead of float(x)",
     )
-    __float__ = _asks_for_value("float(), or a function of the module math", _number)
     __int__ = _asks_for_value("int()", "use x.astype(np.int64)")
     __complex__ = _asks_for_value("complex()", "complex numbers are not supported")
-    __index__ = _asks_for_value("using it as an index, in range() or with math", _number)
+    __index__ = _asks_for_value(
+        "using it as an index, in range() or in a function of integers of the module math",
+        "use NumPy's functions; for a choice among values np.where or np.select",
+    )
     __iter__ = _asks_for_value("iterating over it", "an operator works on one value")
     __len__ = _asks_for_value("len()", "an operator works on one value")
     __getitem__ = _asks_for_value("indexing it", "an operator works on one value")
     __array__ = _asks_for_value("turning it into an array", "use NumPy's functions on the value itself")
     __hash__ = _asks_for_value("hashing it", "use np.where instead of a dict or set")  # type: ignore[assignment]
+
+
+def _where(condition: Any, *choices: Any) -> Symbol:
+    if len(choices) != 2:
+        raise Untraceable("np.where with one argument gives indices", "write np.where(condition, a, b)")
+    return Symbol(_lower.where(*(_operand(v, "where") for v in (condition, *choices))))
+
+
+def _full_like(x: Symbol, fill_value: Any, dtype: Any = None) -> Symbol:
+    dtype = x.dtype if dtype is None else _lower.supported(np.dtype(dtype))
+    return Symbol(_lower.full(_operand(fill_value, "full_like"), dtype))
+
+
+FUNCTIONS = {"where": _where, "full_like": _full_like, **COMPOSED}
 
 
 def _wrap(result: Any) -> Any:
@@ -163,7 +182,7 @@ def _operand(value: Any, name: str) -> Any:
             raise Untraceable(
                 f"np.{name} gets an array of shape {value.shape}", "an operator works on single values"
             )
-        return Const(value[()], _lower.supported(value.dtype))
+        return Const(np.asarray(value)[()], _lower.supported(value.dtype))
     raise Untraceable(
         f"np.{name} gets {value!r} of type {type(value).__name__}", "use numbers and the function's arguments"
     )
@@ -188,6 +207,7 @@ def trace(func: Callable[..., Any], operands: Mapping[str, Any]) -> Expr:
 
     Examples
     --------
+    >>> import numpy as np
     >>> trace(lambda x: np.where(x > 0, x, 0), {"x": np.float32})
     where(greater(x, 0.0), x, 0.0)
     """
@@ -203,7 +223,7 @@ def trace(func: Callable[..., Any], operands: Mapping[str, Any]) -> Expr:
         if isinstance(inner, Untraceable):  # NumPy wraps what __index__ and __float__ raise
             raise UdfParseError(_message(func, inner, inner.reason, inner.way_out)) from None
         reason = f"it raises {type(error).__name__}: {error}"
-        raise UdfParseError(_message(func, error, reason, _signature_hint(func, operands))) from error
+        raise UdfParseError(_message(func, error, reason, _signature_hint(operands))) from error
     return _result(func, result, symbols)
 
 
@@ -211,7 +231,7 @@ def _result(func: Callable[..., Any], result: Any, symbols: list[Symbol]) -> Exp
     if isinstance(result, Symbol):
         return result.expr
     if isinstance(result, (np.generic, np.ndarray)) and result.ndim == 0:
-        return Const(result[()], _lower.supported(result.dtype))
+        return Const(np.asarray(result)[()], _lower.supported(result.dtype))
     if isinstance(result, bool):
         return Const(result, np.bool_)
     if isinstance(result, (int, float)):  # a Python number takes the type of the first operand
@@ -220,10 +240,9 @@ def _result(func: Callable[..., Any], result: Any, symbols: list[Symbol]) -> Exp
     raise UdfParseError(_message(func, None, f"it returns {what}", "return one value"))
 
 
-def _signature_hint(func: Callable[..., Any], operands: Mapping[str, Any]) -> str:
-    return (
-        f"it is called with {len(operands)} symbolic values, ({', '.join(operands)}); try it on NumPy arrays"
-    )
+def _signature_hint(operands: Mapping[str, Any]) -> str:
+    names = ", ".join(operands)
+    return f"it is called with {len(operands)} symbolic values, ({names}); try it on NumPy arrays"
 
 
 def _message(func: Callable[..., Any], error: BaseException | None, reason: str, way_out: str) -> str:
@@ -244,9 +263,8 @@ def _message(func: Callable[..., Any], error: BaseException | None, reason: str,
     return f"{name} cannot be traced ({filename}:{line}):\n    {source}\n{reason}.\nThe way out: {way_out}."
 
 
-_HERE = __file__.rpartition("/")[0] or __file__
-_NUMPY = np.__file__.rpartition("/")[0]
+_OURS = tuple(os.path.dirname(path) + os.sep for path in (__file__, np.__file__))
 
 
 def _is_ours(filename: str) -> bool:
-    return filename.startswith((_HERE + "/", _NUMPY + "/"))
+    return filename.startswith(_OURS)

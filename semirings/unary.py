@@ -5,6 +5,7 @@ sqrt, cbrt, exp, exp2, expm1, log, log2, log10, log1p, sin ... atanh. Tests: isn
 In ``unary.ss``: erf, erfc, lgamma, tgamma, frexpx, frexpe, positioni, positionj. ``unary.numpy``
 has NumPy's names.
 
+>>> import numpy as np
 >>> from semirings import unary
 >>> unary.sqrt[int].return_type
 FP64
@@ -48,6 +49,7 @@ def register_new(name: str, func: Callable[..., Any]) -> UnaryOp:
 
     Examples
     --------
+    >>> import numpy as np
     >>> relu = register_new("docs.relu", lambda x: np.maximum(x, 0))
     >>> relu(np.array([-1.5, 2.5]))
     array([0. , 2.5])
@@ -60,6 +62,7 @@ def register_anonymous(func: Callable[..., Any], name: str | None = None) -> Una
 
     Examples
     --------
+    >>> import numpy as np
     >>> register_anonymous(lambda x: x + 1)(np.array([1, 2]))
     array([2, 3])
     """

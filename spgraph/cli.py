@@ -86,7 +86,7 @@ def main(argv: list[str] | None = None) -> int:
 def _one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    text = " ".join(str(error).split())
+    text = " ".join(str(error).split()).replace("dup_op=", "--dup-op ")
     if isinstance(error, MemoryError):
         return f"out of memory: {text}" if text else "out of memory"
     if isinstance(error, EXPECTED):

@@ -4,14 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from semirings import binary, indexunary, monoid, select, semiring, unary
 from semirings.expr import cast_array
 from spgraph import engine
 from spgraph.block import MatrixBlock, VectorBlock, width
-from spgraph.engine import Apply, Ewise, Index, Leaf, Mask
+from spgraph.engine import Apply, Ewise, Index, Leaf, Mask, vector_sparse
 from spgraph.engine.plan import push_limit
 from spgraph.partition import NATURAL, Partition
 
@@ -116,7 +116,18 @@ def model_product(A, u, op, transposed, flipped, shape):
     return terms
 
 
-@settings(max_examples=300)
+@pytest.fixture(params=["bitmaps", "lists"], autouse=True)
+def preference(request, monkeypatch):
+    """Short vectors are merged as lists, too."""
+    if request.param == "lists":
+        monkeypatch.setattr(vector_sparse, "LONG", 0)
+        monkeypatch.setattr(vector_sparse, "SHARE", 1e-9)
+
+
+LISTS = [HealthCheck.function_scoped_fixture]
+
+
+@settings(max_examples=200, suppress_health_check=LISTS)
 @given(st.data())
 def test_product(data):
     draw = data.draw
@@ -222,7 +233,7 @@ def trees(draw, n, models, depth=0):
     return Ewise(kind, op, child, other)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200, suppress_health_check=LISTS)
 @given(st.data())
 def test_chain_and_reduce(data):
     draw = data.draw
@@ -248,7 +259,7 @@ def test_chain_and_reduce(data):
             check(block, entries)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100, suppress_health_check=LISTS)
 @given(st.data())
 def test_select(data):
     draw = data.draw
@@ -281,7 +292,7 @@ def indices(draw, n, *, repeats):
     return Index.of_list(np.array(draw(st.lists(st.integers(0, n - 1), unique=not repeats, max_size=n)), np.int64))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100, suppress_health_check=LISTS)
 @given(st.data())
 def test_extract(data):
     draw = data.draw
@@ -297,7 +308,7 @@ def test_extract(data):
     check(C, model_write(C_entries, T, allowed, accum, replace, C.dtype))
 
 
-@settings(max_examples=300)
+@settings(max_examples=200, suppress_health_check=LISTS)
 @given(st.data())
 def test_assign(data):
     draw = data.draw
@@ -322,7 +333,7 @@ def test_assign(data):
     check(C, wanted)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60, suppress_health_check=LISTS)
 @given(st.data())
 def test_elements_and_resize(data):
     draw = data.draw
@@ -367,3 +378,31 @@ def test_more_allowed_rows_make_pulling_dearer(early):
     assert limits == sorted(limits)
     assert limits[0] < limits[-1]
     assert push_limit(0, 0, 0, early, 2) == float("inf")
+
+
+def test_counts_do_not_wrap_when_interpreted():
+    n = 1000
+    u = engine.build_vector(n, range(n - 1), np.ones(n - 1), np.int8).to_bitmap()
+    C = u.copy()
+    few = engine.build_vector(n, [0, n - 1], [1, 1], np.int8)
+    engine.vector_chain(C, Mask(few, False, True), binary.plus[np.int8], False, Ewise("mult", binary.plus[np.int8],
+                                                                                      Leaf(u), Leaf(u)))
+    assert C.nvals == n - 1
+    A = MatrixBlock(n, n, np.int8)
+    A.set_csr(np.zeros(n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8))
+    engine.mxv(C, None, binary.plus[np.int8], False, A, False, u, semiring.plus_times[np.int8], direction="pull")
+    assert C.nvals == n - 1
+
+
+def test_a_vector_may_be_longer_than_memory():
+    n = 1 << 45
+    u = engine.build_vector(n, [3, n - 1], [1, 2], np.int64)
+    v = engine.build_vector(n, [3, 7], [10, 20], np.int64)
+    C = VectorBlock(n, np.int64)
+    engine.vector_chain(C, None, None, False, Ewise("add", binary.plus[int], Leaf(u), Leaf(v)))
+    check(C, {3: 11, 7: 20, n - 1: 2})
+    engine.vector_chain(C, Mask(v, True, True), None, True, Leaf(C))
+    check(C, {n - 1: 2})
+    engine.vector_assign(C, None, None, False, np.int64(5), Index.of_list(np.array([1, n - 2])))
+    check(C, {1: 5, n - 2: 5, n - 1: 2})
+    assert engine.vector_reduce(C, monoid.plus[int]) == 12

@@ -29,7 +29,7 @@ from spgraph.engine.matrix_common import (
 )
 from spgraph.engine.matrix_plan import choose_product
 from spgraph.engine.matrix_write import MatrixMask, view_mask, write
-from spgraph.engine.vector_write import store
+from spgraph.engine.operators import store
 from spgraph.kernels.cpu import spgemm
 from spgraph.kernels.cpu._pieces import NOTHING, produce_rows, row_offsets
 from spgraph.kernels.cpu._threads import parallel_for, split_rows

@@ -10,7 +10,7 @@ from semirings.expr import cast_array
 from spgraph.block import MatrixBlock
 from spgraph.engine.mask import MASK_CONSTS, Mask
 from spgraph.engine.matrix_common import constant, home, kernel_for, same
-from spgraph.engine.vector_write import accumulate, store
+from spgraph.engine.operators import accumulate, store
 from spgraph.kernels.cpu._pieces import NOTHING, produce_rows
 from spgraph.kernels.cpu._threads import split_rows
 from spgraph.kernels.cpu.merge import mask_rows, write_rows

@@ -15,6 +15,7 @@ import numpy as np
 from semirings import expr as ex
 from semirings.expr import cast_array
 from spgraph.block import VectorBlock
+from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, NO_MASK, Mask, MaskView, view_mask
 from spgraph.block.width import index_dtype
 from spgraph.engine.vector_write import NO_IDS, scatter, write, write_chain
@@ -171,6 +172,10 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
         return
     plan = _Plan(tree)
     plan.align(out)
+    if type(tree) is Ewise and not plan.positional and vector_sparse.applies(plan.size, *plan.blocks):
+        T = _merged(tree)
+        write(out, mask, accum, replace, T)
+        return
     driver = plan.bound(tree)
     if driver is not None and (driver.nvals * SPARSE_SHARE <= driver.size or len(plan.blocks) == 1):
         _chain_list(out, mask, accum, replace, tree, plan, driver)
@@ -185,6 +190,20 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
     scalars = [_scalar_block(out.size, value) for value in plan.scalars]
     write_chain(out, view, mask is None or not replace, accum, fresh, signature,
                 lambda: plan.printable(tree, signature), plan.blocks + scalars, dtype_of(tree), plan.positional)
+
+
+def _merged(tree: Ewise) -> VectorBlock:
+    """The value of an element-wise node over short lists."""
+    sides = []
+    for node in (tree.l, tree.r):
+        if type(node) is Leaf:
+            sides.append(node.block)
+        else:
+            sides.append(VectorBlock(_Plan(node).size, dtype_of(node)))
+            vector_chain(sides[-1], None, None, False, node)
+    T = VectorBlock(sides[0].size, dtype_of(tree))
+    vector_sparse.ewise(T, tree.kind, tree.op, *sides, tree.ldefault, tree.rdefault)
+    return T
 
 
 def _chain_leaf(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBlock) -> None:

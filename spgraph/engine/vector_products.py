@@ -19,7 +19,8 @@ from spgraph import context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, Mask, view_mask
 from spgraph.engine.plan import push_limit
-from spgraph.engine.vector_write import accumulate, differences, write
+from spgraph.engine.operators import accumulate
+from spgraph.engine.vector_write import differences, write
 from spgraph.engine.workspace import workspace
 from spgraph.kernels.cpu import pull as pull_kernels
 from spgraph.kernels.cpu import push as push_kernels

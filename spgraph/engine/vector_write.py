@@ -7,7 +7,9 @@ import numpy as np
 from semirings import expr as ex
 from semirings.expr import cast_array
 from spgraph.block import VectorBlock
+from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, Mask, MaskView, view_mask
+from spgraph.engine.operators import accumulate, store
 from spgraph.kernels.cpu import scatter as scatter_kernels
 from spgraph.kernels.cpu._specialise import get_kernel
 from spgraph.kernels.cpu._threads import parallel_for, split_even
@@ -17,20 +19,6 @@ __all__ = ["accumulate", "differences", "scatter", "store", "write", "write_chai
 
 NO_IDS = np.empty(0, np.int64)
 _kernels: dict = {}
-
-
-def accumulate(accum, out_dtype, t_dtype) -> tuple:
-    """ACC(c, t) with the casts that the specification asks for."""
-    mapping = {
-        "x": ex.cast(ex.Input("c", out_dtype), accum.type.np_type),
-        "y": ex.cast(ex.Input("t", t_dtype), accum.type2.np_type),
-    }
-    return ex.cast(ex.substitute(accum.expr, mapping), out_dtype), ("c", "t")
-
-
-def store(t_dtype, out_dtype) -> tuple:
-    """STORE(t): the cast of a result to C's dtype."""
-    return ex.cast(ex.Input("t", t_dtype), out_dtype), ("t",)
 
 
 def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBlock) -> None:
@@ -50,6 +38,9 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
     fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
     if fresh and mask is None:
         _take(out, T)
+        return
+    if vector_sparse.applies(out.size, out, T, mask and mask.block):
+        vector_sparse.write(out, mask, accum, replace, T)
         return
     view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out and not fresh)
     if fresh and T.format == "sparse":

@@ -193,15 +193,15 @@ def chain_write(lo, hi, gid, mpresent, mvals, cpresent, cvals, LEAVES):
                     cpresent[n] = 0
             elif C_FULL:
                 count += 1
-            else:
-                count += cpresent[n]
+            elif cpresent[n] != 0:
+                count += 1
         elif FRESH or REPLACE:
             if not C_FULL:
                 cpresent[n] = 0
         elif C_FULL:
             count += 1
-        else:
-            count += cpresent[n]
+        elif cpresent[n] != 0:
+            count += 1
     return count
 """
 

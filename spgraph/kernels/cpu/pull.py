@@ -36,8 +36,8 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
                 count += 1
             elif FRESH or REPLACE:
                 cpresent[row] = 0
-            else:
-                count += cpresent[row]
+            elif cpresent[row] != 0:
+                count += 1
             continue
         found = False
         total = IDENTITY
@@ -99,6 +99,6 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
             count += 1
         elif FRESH or not ACCUM:
             cpresent[row] = 0
-        else:
-            count += cpresent[row]
+        elif cpresent[row] != 0:
+            count += 1
     return count, changes

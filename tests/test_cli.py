@@ -1,0 +1,417 @@
+"""The command line, through `main` and as a process: results, files, JSON, exit codes, messages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import spgraph
+from spgraph import cli
+from spgraph._cli import ranks, run, text
+from spgraph._cli.names import Names
+from spgraph.validate import Rule
+
+ROADS = """c five junctions, one of them out of reach, numbered from 1
+p sp 5 6
+a 1 2 7
+a 2 1 7
+a 2 3 1
+a 1 3 9
+a 3 4 2
+a 4 3 2
+"""
+
+
+@pytest.fixture
+def roads(tmp_path):
+    path = tmp_path / "roads.gr"
+    path.write_text(ROADS)
+    return str(path)
+
+
+@pytest.fixture
+def friends(tmp_path):
+    path = tmp_path / "friends.csv"
+    path.write_text('ann,bob\nbob,"carl"\n'.replace('"', ""))
+    return str(path)
+
+
+def call(capsys, *argv: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command."""
+    try:
+        code = cli.main(list(argv))
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def run_json(capsys, *argv: str) -> dict:
+    code, out, err = call(capsys, "run", *argv, "--repeat", "0", "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+# ---- run ----------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "graph", ["rmat:6", "uniform:5:4", "grid:4x5", "path:9", "cycle:5", "star:6", "complete:4"]
+)
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "pagerank"])
+def test_run_validates_every_algorithm_on_every_generator(capsys, algorithm, graph):
+    code, out, err = call(capsys, "run", algorithm, graph, "--validate", "--repeat", "1")
+    assert code == 0, out + err
+    assert out.count(" ok ") == (3 if algorithm == "pagerank" else 5)
+    assert "NOT VALID" not in out
+
+
+def test_bfs_says_what_it_did(capsys):
+    code, out, err = call(capsys, "run", "bfs", "path:5", "--source", "1", "--parents", "--repeat", "0")
+    assert (code, err) == (0, "")
+    assert "5 vertices" in out
+    assert "from vertex 1\n" in out
+    assert "reached 5 of 5 vertices (100.0%), the farthest at level 3" in out
+    assert "4 undirected edges in what was reached" in out
+
+
+def test_json_is_all_that_is_printed(capsys):
+    facts = run_json(capsys, "bfs", "star:5", "--source", "0", "--validate")
+    assert facts["graph"]["vertices"] == 5
+    assert facts["graph"]["stored_edges"] == 8
+    assert (facts["source"], facts["reached"], facts["depth"], facts["component_edges"]) == (0, 5, 1, 4)
+    assert facts["valid"] is True
+    assert [rule["number"] for rule in facts["rules"]] == [1, 2, 3, 4, 5]
+    assert set(facts["times"]) == {"levels", "parents"}
+    assert facts["teps"] > 0
+
+
+def test_the_drawn_source_has_an_edge_and_depends_on_the_seed(capsys):
+    drawn = {run_json(capsys, "bfs", "rmat:7", "--seed", str(seed))["source"] for seed in range(4)}
+    assert len(drawn) > 1
+    again = run_json(capsys, "bfs", "rmat:7", "--seed", "0")
+    assert again["source"] in drawn
+    assert again["reached"] > 1
+
+
+def test_rmat_counts_edges_as_graph500_does(capsys):
+    """Generated edges count, parallel ones and self-loops included, each once."""
+    facts = run_json(capsys, "bfs", "rmat:6:4", "--seed", "3")
+    A = spgraph.generators.rmat(6, 4, seed=3)
+    level = spgraph.algorithms.bfs(A, facts["source"])
+    rows, _ = spgraph.generators.rmat_edges(6, 4, seed=3)
+    assert facts["component_edges"] == np.isin(rows, level.to_coo()[0]).sum()
+    assert facts["component_edges"] > A.nvals // 2
+
+
+def test_undirected_edges_count_once_and_self_loops_too(capsys, tmp_path):
+    path = tmp_path / "loops.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n2 1\n3 2\n")
+    A = spgraph.io.read(path)
+    facts = run_json(capsys, "bfs", str(path), "--source", str(Names(A).of(0)))
+    assert facts["component_edges"] == 3
+
+
+def test_repeat(capsys):
+    facts = json.loads(call(capsys, "run", "sssp", "path:4", "--repeat", "2", "--json")[1])
+    times = facts["times"]["distances"]
+    assert len(times["runs"]) == 2
+    assert times["median"] == pytest.approx(sum(times["runs"]) / 2)
+
+
+def test_algorithm_options_arrive(capsys):
+    rank = run_json(capsys, "pagerank", "star:9", "--alpha", "0.5", "--tol", "1e-12")
+    assert rank["converged"] is True
+    short = run_json(capsys, "pagerank", "star:9", "--max-iter", "1", "--tol", "0")
+    assert (short["iterations"], short["converged"]) == (1, False)
+    wide = run_json(capsys, "sssp", "grid:4", "--source", "0", "--delta", "1000", "--parents")
+    narrow = run_json(capsys, "sssp", "grid:4", "--source", "0", "--delta", "1")
+    assert wide["farthest"] == narrow["farthest"]
+
+
+def test_dtype(capsys, tmp_path):
+    output = tmp_path / "d.npy"
+    run_json(capsys, "sssp", "grid:3", "--dtype", "float32", "--output", str(output))
+    assert np.load(output).dtype["distance"] == np.float32
+
+
+def test_threads_and_order_change_nothing(capsys, tmp_path):
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for file, options in zip(files, ([], ["--threads", "1", "--order", "degree"])):
+        run_json(capsys, "bfs", "rmat:8", "--output", str(file), *options)
+    assert files[0].read_text() == files[1].read_text()
+
+
+# ---- files --------------------------------------------------------------------------
+def test_a_road_file(capsys, roads):
+    facts = run_json(capsys, "sssp", roads, "--source", "1", "--validate")
+    assert (facts["source"], facts["reached"], facts["farthest"]) == (1, 4, 10)
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".csv", ".npy", ".npz"])
+def test_output_has_a_row_for_every_reached_vertex(capsys, roads, tmp_path, suffix):
+    output = tmp_path / f"result{suffix}"
+    run_json(capsys, "sssp", roads, "--source", "1", "--parents", "--output", str(output))
+    wanted = {"vertex": [1, 2, 3, 4], "distance": [0, 7, 8, 10], "parent": [1, 1, 2, 3]}
+    if suffix in (".npy", ".npz"):
+        table = np.load(output)
+        names = table.dtype.names if suffix == ".npy" else table.files
+        assert {name: table[name].tolist() for name in names} == wanted
+        return
+    separator = "\t" if suffix == ".txt" else ","
+    head, *rows = (line.split(separator) for line in output.read_text().splitlines())
+    assert [name.removeprefix("# ") for name in head] == list(wanted)
+    assert [[int(field) for field in row] for row in rows] == [list(row) for row in zip(*wanted.values())]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npy"])
+def test_labels_come_back(capsys, friends, tmp_path, suffix):
+    output = tmp_path / f"levels{suffix}"
+    facts = run_json(capsys, "bfs", friends, "--source", "ann", "--parents", "--output", str(output))
+    assert facts["source"] == "ann"
+    if suffix == ".npy":
+        assert np.load(output).tolist() == [("ann", 0, "ann"), ("bob", 1, "ann"), ("carl", 2, "bob")]
+    else:
+        assert output.read_text().splitlines() == [
+            "vertex,level,parent",
+            "ann,0,ann",
+            "bob,1,ann",
+            "carl,2,bob",
+        ]
+
+
+def test_symmetrize_and_dup_op(capsys, friends, tmp_path):
+    assert run_json(capsys, "bfs", friends, "--source", "carl", "--symmetrize")["reached"] == 3
+    path = tmp_path / "twice.gr"
+    path.write_text("p sp 2 2\na 1 2 5\na 1 2 3\n")
+    assert run_json(capsys, "sssp", str(path), "--source", "1", "--dup-op", "min")["farthest"] == 3
+
+
+def test_real_road_file(capsys, data_dir):
+    answers = json.loads((data_dir / "answers.json").read_text())
+    assert answers
+    facts = run_json(
+        capsys,
+        "sssp",
+        str(data_dir / "rome99" / "rome99.gr"),
+        "--dup-op",
+        "min",
+        "--validate",
+        "--parents",
+        "--source",
+        "1",
+    )
+    assert facts["graph"]["vertices"] == 3353
+    assert facts["reached"] == 3353
+
+
+# ---- what is wrong ------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["bfs", "nowhere.mtx"], "nowhere.mtx: no such file, and no generator either"),
+        (["bfs", "rmat:x"], "rmat:x: wanted rmat:SCALE[:EDGE_FACTOR]"),
+        (["bfs", "rmat:"], "wanted rmat:SCALE[:EDGE_FACTOR]"),
+        (["bfs", "path:3:4"], "path:3:4: wanted path:N"),
+        (["bfs", "star:3x4"], "star:3x4: wanted star:N"),
+        (["bfs", "uniform:99"], "0 to 31"),
+        (["bfs", "path:5", "--source", "5"], "--source: got 5, the vertices are 0 to 4"),
+        (["bfs", "path:5", "--source", "ann"], "the vertices of this graph are numbers"),
+        (["bfs", "path:0"], "no vertices"),
+        (["bfs", "path:5", "--delta", "3"], "--delta: bfs has no such option"),
+        (["bfs", "path:5", "--alpha", "0.5"], "--alpha: bfs has no such option"),
+        (["bfs", "path:5", "--dtype", "int8"], "--dtype: the levels of bfs are int32"),
+        (["pagerank", "path:5", "--parents"], "--parents: pagerank has no such option"),
+        (["pagerank", "path:5", "--source", "0"], "--source: pagerank has no source"),
+        (["pagerank", "path:5", "--alpha", "2"], "alpha"),
+        (["sssp", "path:5", "--delta", "-1"], "delta"),
+        (["sssp", "path:5", "--symmetrize"], "--symmetrize: it is about files"),
+        (["sssp", "path:5", "--dup-op", "min"], "--dup-op: it is about files"),
+        (["bfs", "path:5", "--output", "levels.png"], "wanted a name that ends with .txt, .csv, .npy, .npz"),
+        (["bfs", "path:5", "--output", "no/such/folder/levels.txt"], "there is no folder no/such/folder"),
+    ],
+)
+def test_errors_are_one_line_on_stderr(capsys, argv, message):
+    code, out, err = call(capsys, "run", *argv)
+    assert code == 2
+    assert message in err
+    assert err.startswith("spgraph: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err + out
+
+
+def test_a_label_that_is_not_there(capsys, friends):
+    code, _, err = call(capsys, "run", "bfs", friends, "--source", "dora")
+    assert code == 2
+    assert "no vertex is called 'dora'; the first are ann, bob, carl" in err
+
+
+def test_duplicates_are_refused_with_the_option_that_helps(capsys, tmp_path):
+    path = tmp_path / "twice.gr"
+    path.write_text("p sp 2 2\na 1 2 5\na 1 2 3\n")
+    code, _, err = call(capsys, "run", "sssp", str(path))
+    assert code == 2
+    assert "twice.gr, line 3" in err
+    assert "--dup-op" in err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["run"],
+        ["run", "dijkstra", "path:3"],
+        ["run", "bfs", "path:3", "--repeat", "-1"],
+        ["run", "bfs", "path:3", "--dtype", "int7"],
+        ["bench", "compare"],
+        ["bench"],
+        [],
+    ],
+)
+def test_usage_errors(capsys, argv):
+    code, _, err = call(capsys, *argv)
+    assert code == 2
+    assert "usage: spgraph" in err
+
+
+def test_debug_shows_the_traceback(capsys):
+    with pytest.raises(FileNotFoundError):
+        cli.main(["run", "bfs", "nowhere.mtx", "--debug"])
+
+
+def test_a_wrong_answer_is_exit_code_1(capsys, monkeypatch):
+    monkeypatch.setattr(
+        spgraph.algorithms, "bfs", lambda A, source: spgraph.algorithms.bfs_parents(A, source)
+    )
+    code, out, _ = call(capsys, "run", "bfs", "path:6", "--validate", "--source", "3", "--repeat", "0")
+    assert code == 1
+    assert "NOT VALID" in out
+    assert "FAIL" in out
+
+
+def test_a_bug_is_called_one(capsys, monkeypatch):
+    monkeypatch.setattr(run, "load", lambda *args, **kwargs: 1 // 0)
+    code, _, err = call(capsys, "run", "bfs", "path:6")
+    assert code == 2
+    assert "this should not happen: ZeroDivisionError" in err
+    assert "--debug" in err
+
+
+def test_interrupted(capsys, monkeypatch):
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "load", stop)
+    assert call(capsys, "run", "bfs", "path:6")[0] == 130
+
+
+# ---- the check of ranks ---------------------------------------------------------------
+def test_rank_rules_see_what_is_wrong():
+    A = spgraph.generators.path(4)
+    right = spgraph.algorithms.pagerank(A, tol=1e-12)
+    assert all(rule.ok for rule in ranks.check_ranks(A, right, 0.85, 1e-12))
+    dense = right.to_dense()
+    for wrong, failing in (
+        (dense * 2, {2, 3}),
+        (dense[::-1] * [1, 1.2, 0.8, 1], {3}),
+        (dense - 1, {1, 2, 3}),
+    ):
+        vector = spgraph.Vector.from_dense(np.asarray(wrong))
+        found = {rule.number for rule in ranks.check_ranks(A, vector, 0.85, 1e-12) if not rule.ok}
+        assert failing <= found
+    hole = spgraph.Vector.from_coo([0], [1.0], size=4)
+    assert not ranks.check_ranks(A, hole, 0.85, 1e-12)[0].ok
+    assert isinstance(ranks.check_ranks(A, hole, 0.85, 1e-12)[0], Rule)
+
+
+# ---- info, bench, help -----------------------------------------------------------------
+def test_info(capsys):
+    code, out, _ = call(capsys, "info")
+    assert code == 0
+    for title in ("spgraph", "devices", "memory", "cache", "optional"):
+        assert f"\n{title}" in "\n" + out
+    found = json.loads(call(capsys, "info", "--json")[1])
+    assert found["spgraph"] == spgraph.__version__
+    assert found["devices"][0]["device"] == "cpu"
+    assert found["cache"]["folder"]
+    assert {row["package"] for row in found["optional"]} >= {"cupy", "networkx", "python-graphblas"}
+    assert all("pip install" in row["install"] for row in found["optional"])
+
+
+def test_bench_compare(capsys, tmp_path):
+    saved = tmp_path / "saved.json"
+    code, out, err = call(
+        capsys,
+        "bench",
+        "compare",
+        "path:20",
+        "--against",
+        "scipy",
+        "--algorithms",
+        "bfs,sssp",
+        "--repeat",
+        "1",
+        "--save",
+        str(saved),
+    )
+    assert code == 0, err
+    assert "path:20: 20 vertices" in out
+    assert "scipy" in out
+    document = json.loads(saved.read_text())
+    assert document["benchmark"] == "compare"
+    assert document["machine"]["versions"]["numpy"] == np.__version__
+    assert {row["algorithm"] for row in document["rows"]} == {"bfs", "sssp"}
+
+
+def test_bench_overhead(capsys):
+    code, out, _ = call(
+        capsys, "bench", "overhead", "--vertices", "20", "--repeat", "1", "--imports", "0", "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["expression"]["spgraph"] > 0
+
+
+def test_version(capsys):
+    code, out, _ = call(capsys, "--version")
+    assert (code, out) == (0, f"spgraph {spgraph.__version__}\n")
+
+
+def test_python_m_spgraph_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "spgraph", "run", "bfs", "path:4", "--source", "0", "--repeat", "0", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["reached"] == 4
+    assert done.stderr == ""
+    failed = subprocess.run(
+        [sys.executable, "-m", "spgraph", "run", "bfs", "nowhere"], capture_output=True, text=True
+    )
+    assert failed.returncode == 2
+    assert failed.stdout == ""
+    assert failed.stderr.startswith("spgraph: nowhere: no such file")
+
+
+# ---- texts ------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("seconds", "wanted"),
+    [(2.5, "2.50 s"), (0.0123, "12.3 ms"), (4.56e-6, "4.56 us"), (123.4, "123 s"), (0.0, "0.00 us")],
+)
+def test_timed(seconds, wanted):
+    assert text.timed(seconds) == wanted
+
+
+@pytest.mark.parametrize(
+    ("count", "wanted"), [(0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (3 << 29, "1.50 GiB")]
+)
+def test_sized(count, wanted):
+    assert text.sized(count) == wanted
+
+
+@pytest.mark.parametrize(
+    ("rate", "wanted"), [(1.35e9, "1.35 GTEPS"), (67.3e6, "67.3 MTEPS"), (950, "950 TEPS")]
+)
+def test_rated(rate, wanted):
+    assert text.rated(rate, "TEPS") == wanted
