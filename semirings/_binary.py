@@ -7,6 +7,7 @@ to the implementation (division of integers by zero, arithmetic on booleans) is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,13 +108,10 @@ def _bshift(x: Any, k: Any) -> Any:
     return np.where(k >= 0, left, np.right_shift(x, np.where(k < 0, -k, 0).astype(x.dtype)))
 
 
-def _isclose(rel_tol: float, abs_tol: float) -> Callable[[Any, Any], Any]:
-    def isclose(x: Any, y: Any) -> Any:
-        a, b = x.astype(np.float64), y.astype(np.float64)
-        nearness = np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)
-        return (x == y) | (np.abs(a - b) <= nearness)
-
-    return isclose
+def _isclose(rel_tol: float, abs_tol: float, x: Any, y: Any) -> Any:
+    a, b = x.astype(np.float64), y.astype(np.float64)
+    nearness = np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)
+    return (x == y) | (np.abs(a - b) <= nearness)
 
 
 class IsClose(BinaryOp):
@@ -131,14 +129,14 @@ class IsClose(BinaryOp):
     def __call__(self, *args: Any, rel_tol: float = 1e-7, abs_tol: float = 0.0, **kwargs: Any) -> Any:
         if args:
             return super().__call__(*args, **kwargs)
-        func = _isclose(float(rel_tol), float(abs_tol))
-        op = BinaryOp(f"isclose(rel_tol={rel_tol}, abs_tol={abs_tol})", func, ALL, anonymous=True)
-        return op
+        func = partial(_isclose, float(rel_tol), float(abs_tol))
+        return BinaryOp(f"isclose(rel_tol={rel_tol}, abs_tol={abs_tol})", func, ALL, anonymous=True)
 
 
 def _place(which: str, offset: int) -> Callable[..., Any]:
     def place(x: Any, y: Any, ix: Any, jx: Any, iy: Any, jy: Any) -> Any:
-        where = {"ix": ix, "jx": jx, "iy": iy, "jy": jy}[which] + offset
+        index = {"ix": ix, "jx": jx, "iy": iy, "jy": jy}[which]
+        where = index + offset if offset else index
         return where.astype(np.int32) if x.dtype == np.int32 else where
 
     return place
@@ -283,7 +281,7 @@ def operators() -> Iterator[tuple[str, BinaryOp]]:
     for name, (func, domain, coerce, returns, commutes_to) in FUNCTIONS.items():
         made[name] = BinaryOp(name, func, domain, coerce, returns=returns, commutes_to=commutes_to)
     made["pair"].pair_type = INT64
-    made["isclose"] = IsClose("isclose", _isclose(1e-7, 0.0), ALL, commutes_to="isclose")
+    made["isclose"] = IsClose("isclose", partial(_isclose, 1e-7, 0.0), ALL, commutes_to="isclose")
     for name, (which, offset, commutes_to) in POSITIONAL.items():
         made[name] = BinaryOp(name, _place(which, offset), commutes_to=commutes_to, positional=True)
         made[name.removeprefix("ss.")] = made[name]

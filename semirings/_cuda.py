@@ -61,6 +61,7 @@ def _node(node: Expr, args: list[str]) -> str:
     arg_type = node.args[0].dtype
     fields = {
         "T": c_type,
+        "A": C_TYPES[arg_type.name],
         "W": "uint64_t" if node.dtype.itemsize == 8 else "uint32_t",
         "s": "f" if arg_type == np.float32 else "",
         "bits": str(8 * arg_type.itemsize),

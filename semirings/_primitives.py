@@ -2,7 +2,7 @@
 
 A row gives, for the kinds of its arguments (b boolean, i signed, u unsigned, f float), what stands
 for it in Python and in CUDA C++. ``{0}`` and ``{1}`` are the arguments; in CUDA ``{T}`` is the type
-of the result, ``{W}`` the unsigned type in which signed arithmetic may wrap, ``{s}`` the suffix
+of the result, ``{A}`` that of the first argument, ``{W}`` the unsigned type in which signed arithmetic may wrap, ``{s}`` the suffix
 that float functions have. Both printers convert the text to the type of the result. An argument
 that a text names twice is put in a variable first.
 
@@ -144,7 +144,7 @@ PRIMITIVES: dict[str, dict[str, Texts]] = {
     "isnan": {"f": ("{0} != {0}", "{0} != {0}")},
     "isinf": {"f": ("np.isinf({0})", "{0} == {0} && {0} - {0} != {0} - {0}")},
     "isfinite": {"f": ("np.isfinite({0})", "{0} - {0} == {0} - {0}")},
-    "signbit": {"f": ("np.copysign({one}, {0}) < {zero}", "copysign{s}(1, {0}) < 0")},
+    "signbit": {"f": ("np.copysign({one}, {0}) < {zero}", "copysign{s}(({A})1, {0}) < 0")},
     # functions of the mathematical library
     "sqrt": _function("sqrt"),
     "cbrt": _function("cbrt"),

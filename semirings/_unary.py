@@ -40,7 +40,8 @@ def _round(x: Any) -> Any:
 
 def _position(index: str, offset: int) -> Any:
     def position(x: Any, i: Any, j: Any) -> Any:
-        where = (i if index == "i" else j) + offset
+        where = i if index == "i" else j
+        where = where + offset if offset else where
         return where.astype(np.int32) if x.dtype == np.int32 else where
 
     return position

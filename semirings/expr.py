@@ -221,7 +221,8 @@ def cast_array(values: Any, dtype: Any) -> np.ndarray[Any, Any]:
     if array.dtype == dtype:
         return array
     if array.dtype.kind != "f" or dtype.kind not in "iu":
-        return array.astype(dtype)
+        with np.errstate(all="ignore"):
+            return array.astype(dtype)
     info = np.iinfo(dtype)
     low, high = array <= info.min, array >= float(info.max)
     inside = np.where(low | high | np.isnan(array), 0, array).astype(dtype)

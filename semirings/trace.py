@@ -162,7 +162,7 @@ def _full_like(x: Symbol, fill_value: Any, dtype: Any = None) -> Symbol:
     return Symbol(_lower.full(_operand(fill_value, "full_like"), dtype))
 
 
-FUNCTIONS = {"where": _where, "full_like": _full_like, **COMPOSED}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"where": _where, "full_like": _full_like, **COMPOSED}
 
 
 def _wrap(result: Any) -> Any:

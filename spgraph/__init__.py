@@ -23,9 +23,9 @@ import semirings as _semirings
 
 if getattr(_semirings, "__distribution__", None) != "spgraph":
     raise ImportError(
-        f"spgraph comes with a package named semirings, but another one of that name is imported instead, from "
-        f"{getattr(_semirings, '__file__', None) or 'an unknown place'}: uninstall it (pip uninstall semirings) "
-        "and reinstall spgraph"
+        "spgraph comes with a package named semirings, but another one of that name is imported instead, from "
+        f"{getattr(_semirings, '__file__', None) or 'an unknown place'}: uninstall that one "
+        "(pip uninstall semirings) and reinstall spgraph"
     )
 
 from semirings import agg, binary, dtypes, indexunary, monoid, op, select, semiring, unary

@@ -51,7 +51,10 @@ class Grid(NamedTuple):
             + "</tr>"
             for row in self.rows
         )
-        return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        return (
+            f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table>"
+        )
 
 
 def number_text(value: Any) -> str:
@@ -80,7 +83,9 @@ def vector_grid(v: Any) -> Grid | None:
     ids, values = _ends(block)
     for last in range(LAST, 0, -1):
         first = last * FIRST // LAST
-        grid = _vector_lines(*_shortened(ids.tolist(), [number_text(x) for x in values], block.nvals, first, last))
+        grid = _vector_lines(
+            *_shortened(ids.tolist(), [number_text(x) for x in values], block.nvals, first, last)
+        )
         if grid.width() <= WIDTH:
             break
     return grid
@@ -100,11 +105,19 @@ def _ends(block: Any) -> tuple[np.ndarray, np.ndarray]:
     """The first and last entries of a block, by global id; at least as many as are shown."""
     count = FIRST + LAST + 1
     if block.partition.natural and block.format == "full":
-        ids = np.arange(block.size) if block.size <= 2 * count else np.r_[:count, block.size - count : block.size]
+        ids = (
+            np.arange(block.size)
+            if block.size <= 2 * count
+            else np.r_[:count, block.size - count : block.size]
+        )
         values = np.full(ids.size, block.values[0]) if block.iso else block.values[ids]
         return ids, values
     ids, values = engine.vector_coo(block)
-    return (ids, values) if ids.size <= 2 * count else (np.r_[ids[:count], ids[-count:]], np.r_[values[:count], values[-count:]])
+    return (
+        (ids, values)
+        if ids.size <= 2 * count
+        else (np.r_[ids[:count], ids[-count:]], np.r_[values[:count], values[-count:]])
+    )
 
 
 # ---- matrices ---------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def inner(function: str, u: Any, v: Any) -> None:
 
 
 def ewise_shape(left: Any, right: Any, function: str) -> tuple[int, ...]:
-    """Shape of an element-wise result; a vector on the left of a matrix counts as a column, right of it as a row."""
+    """Shape of an element-wise result; a vector left of a matrix counts as a column, right of it as a row."""
     a, b = left.shape, right.shape
     if len(a) == len(b):
         if a == b:
@@ -88,4 +88,6 @@ def ewise_shape(left: Any, right: Any, function: str) -> tuple[int, ...]:
 def output(function: str, out_shape: tuple[int, ...], value: Any) -> None:
     """An expression must have the shape of the object that it is written to."""
     if value.shape != out_shape:
-        raise DimensionMismatch(f"{function}: the output has shape {out_shape}, but the result has shape {value.shape}")
+        raise DimensionMismatch(
+            f"{function}: the output has shape {out_shape}, but the result has shape {value.shape}"
+        )

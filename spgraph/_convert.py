@@ -93,7 +93,9 @@ def _does_not_fit(value, dtype, function, argument):
     return InvalidValue(f"{function}: {argument} is {value}, which {dtype} can't hold")
 
 
-def to_values(values: Any, dtype: Any, function: str, argument: str = "values") -> tuple[np.ndarray, DataType]:
+def to_values(
+    values: Any, dtype: Any, function: str, argument: str = "values"
+) -> tuple[np.ndarray, DataType]:
     """Values from a caller as an array of a supported dtype; a scalar gives a 0-d array.
 
     The array is the caller's own where nothing had to change: copy before keeping it.

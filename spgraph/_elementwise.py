@@ -1,4 +1,4 @@
-"""Element-wise operations, the same for vectors and matrices: ewise_add, ewise_mult, ewise_union, apply, select."""
+"""Element-wise operations of vectors and matrices: ewise_add, ewise_mult, ewise_union, apply, select."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from semirings import binary, monoid
 from semirings import select as selectops
+from semirings.dtypes import UINT64
 from semirings.exceptions import EmptyObject
 from spgraph import _check as check
 from spgraph import _resolve as resolve
@@ -115,8 +116,9 @@ class Elementwise(Collection, Comparable, Arithmetic):
         {0: 1, 1: -8, 2: -20}
         """
         check.operand("ewise_union", "other", other, 1, 2)
-        left, ltype = bound_scalar(left_default, "ewise_union", "left_default")
-        right, rtype = bound_scalar(right_default, "ewise_union", "right_default")
+        unsigned = UINT64 if UINT64 in (self.dtype, other.dtype) else None
+        left, ltype = bound_scalar(left_default, "ewise_union", "left_default", unsigned)
+        right, rtype = bound_scalar(right_default, "ewise_union", "right_default", unsigned)
         op = resolve.union(op, self.dtype, other.dtype, ltype, rtype, "ewise_union")
         left = fit(left, op.type, "ewise_union", "left_default")
         right = fit(right, op.type2, "ewise_union", "right_default")
@@ -156,13 +158,13 @@ class Elementwise(Collection, Comparable, Arithmetic):
             op, thunk = resolve.element(op, dtype, "apply")
             return self._lazy(self._apply_plan(self, op, None, None, thunk), op.return_type)
         if right is None:
-            value, other = bound_scalar(left, "apply", "left")
+            value, other = bound_scalar(left, "apply", "left", dtype)
             op = resolve.bound(op, other, dtype, "apply", "left")
             value = fit(value, op.type, "apply", "left")
             return self._lazy(self._apply_plan(self, op, value, None, None), op.return_type)
         if left is not None:
             raise TypeError("apply: left and right were both given, but an operator binds one of them")
-        value, other = bound_scalar(right, "apply", "right")
+        value, other = bound_scalar(right, "apply", "right", dtype)
         op = resolve.bound(op, dtype, other, "apply", "right")
         value = fit(value, op.type2, "apply", "right")
         if resolve.is_indexed(op):
@@ -201,14 +203,19 @@ class Elementwise(Collection, Comparable, Arithmetic):
             if matched is None:
                 return self._lazy(MaskSelect(self, to_shape(op, self.shape, "select")), self.dtype)
             op, thunk = matched
-        value, other = (0, None) if thunk is None else bound_scalar(thunk, "select", "thunk")
+        value, other = (0, None) if thunk is None else bound_scalar(thunk, "select", "thunk", self.dtype)
         op = resolve.select(op, self.dtype, other, "select")
         value = fit(value, op.type2, "select", "thunk")
         return self._lazy(self._select_plan(self, op, value), self.dtype)
 
 
-def bound_scalar(value: Any, function: str, argument: str) -> tuple:
-    """A number or Scalar bound to an operator: its value and dtype."""
+def bound_scalar(value: Any, function: str, argument: str, partner: Any = None) -> tuple:
+    """A number or Scalar that meets values of dtype `partner`: its value and dtype.
+
+    A Python int counts as INT64, but beside UINT64 as UINT64, if it can: the two have no common type.
+    """
+    if partner is UINT64 and type(value) is int and value >= 0:
+        return value, UINT64
     if RANK.get(type(value)) == 0:
         number = value._number()
         if number is None:
@@ -259,5 +266,3 @@ def _broadcast(kind, left, right, op, ldefault, rdefault):
     spread = spread.new(mask=matrix.S if kind == "mult" else None)
     left, right = (spread, matrix) if column else (matrix, spread)
     return matrix._lazy(left._ewise_plan(kind, left, right, op, ldefault, rdefault), op.return_type)
-
-

@@ -127,7 +127,9 @@ class MatrixLike(MatrixReads):
         """
         check.operand("kronecker", "other", other, 2)
         op = resolve.binary(op, self.dtype, other.dtype, "kronecker")
-        shape = tuple(to_size(a * b, "kronecker", "size of the result") for a, b in zip(self.shape, other.shape))
+        shape = tuple(
+            to_size(a * b, "kronecker", "size of the result") for a, b in zip(self.shape, other.shape)
+        )
         return MatrixExpression(Kronecker(self, other, op), op.return_type, shape)
 
     # ---- reduce -----------------------------------------------------------------------

@@ -23,9 +23,7 @@ class MxM(Plan):
         if self.A.shape[1] != self.B.shape[0]:
             raise resized("mxm")
         A, B = self.A, self.B
-        engine.mxm(
-            out, mask, accum, replace, A._block, A._is_transposed, B._block, B._is_transposed, self.op
-        )
+        engine.mxm(out, mask, accum, replace, A._block, A._is_transposed, B._block, B._is_transposed, self.op)
 
     def formula(self, names):
         return f"{self.A._formula(names)}.mxm({self.B._formula(names)}, {op_text(self.op)})"
@@ -160,7 +158,7 @@ class MatrixExtract(Plan):
 
     def __init__(self, A, I, J):  # noqa: E741
         self.A = A
-        self.I = I  # noqa: E741
+        self.I = I
         self.J = J
 
     def run(self, out, mask, accum, replace):

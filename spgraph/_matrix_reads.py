@@ -57,7 +57,7 @@ class MatrixReads(Elementwise):
         return parse_key(key, self.shape)
 
     def __getitem__(self, key: Any):
-        """``A[i, j]``, ``A[i, J]``, ``A[I, j]`` or ``A[I, J]``: a lazy expression to read, or an output for ``<<``.
+        """``A[i, j]``, ``A[i, J]``, ``A[I, j]`` or ``A[I, J]``: a lazy expression, or an output for ``<<``.
 
         Parameters
         ----------
@@ -157,7 +157,11 @@ class MatrixReads(Elementwise):
         (array([0, 1, 1, 2]), array([1, 0]), array([5, 6]))
         """
         indptr, indices, values = self._csr()
-        return indptr, indices, values if dtype is None else cast_values(values, lookup_dtype(dtype), "to_csr")
+        return (
+            indptr,
+            indices,
+            values if dtype is None else cast_values(values, lookup_dtype(dtype), "to_csr"),
+        )
 
     def _csr(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         operand = self._eval()

@@ -137,14 +137,38 @@ def _register(op: Any, kind: str, module: types.ModuleType) -> Any:
     if kind == "semiring":
         return register(counterpart(op.monoid, engine), counterpart(op.binaryop, engine), op.name)
     if kind == "monoid":
-        identities = {np.dtype(t.np_type).name: value for t, value in op.identities.items()}
+        identities = {dtype.name: value for dtype, value in op.identities.items()}
         return register(counterpart(op.binaryop, engine), identities, op.name)
-    function = getattr(op, "orig_func", None)
+    function = getattr(op, "func", None) or getattr(op, "orig_func", None)
     if function is None:
-        raise AttributeError(
-            f"oracle: {kind}.{op.name} has no counterpart in {engine}, nor a function to trace"
-        )
-    return register(function, op.name)
+        raise AttributeError(f"oracle: {kind}.{op.name} has no counterpart in {engine}")
+    return register(_for_numba(function) if engine == "graphblas" else function, op.name)
+
+
+def _for_numba(function: Any) -> Any:
+    """The same function with `np.where` and `np.clip` in forms that Numba, which compiles python-graphblas's
+    operators, knows of scalars too."""
+    if not isinstance(function, types.FunctionType):
+        return function
+    import numba
+
+    forms = {
+        np.where: numba.njit(lambda condition, x, y: x if condition else y),
+        np.clip: numba.njit(lambda x, low, high: min(max(x, low), high)),
+    }
+    numpy = types.ModuleType("numpy")
+    numpy.__dict__.update({name: getattr(np, name) for name in np.__all__})
+    for original, form in forms.items():
+        setattr(numpy, original.__name__, form)
+
+    def scalar_form(value: Any) -> Any:
+        if value is np:
+            return numpy
+        return next((form for original, form in forms.items() if value is original), value)
+
+    new = {name: scalar_form(value) for name, value in function.__globals__.items()}
+    cells = tuple(types.CellType(scalar_form(cell.cell_contents)) for cell in function.__closure__ or ())
+    return types.FunctionType(function.__code__, new, function.__name__, function.__defaults__, cells)
 
 
 def _entries(value: Any, engine: str, *, copy: bool) -> Any:

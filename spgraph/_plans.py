@@ -324,4 +324,6 @@ def apply_text(plan: Any, names: Any) -> str:
 def ewise_text(kind, left, right, op, ldefault, rdefault, names) -> str:
     """The formula of an element-wise operation."""
     defaults = f", {ldefault}, {rdefault}" if kind == "union" else ""
-    return f"{left._formula(names)}.ewise_{kind}({right._formula(names)}, {op_text(op)}{defaults})"
+    literal = right.ndim == 0 and getattr(right, "_name", "") is None and right._value is not None
+    second = str(right._value) if literal else right._formula(names)
+    return f"{left._formula(names)}.ewise_{kind}({second}, {op_text(op)}{defaults})"

@@ -39,7 +39,13 @@ _NAMES = {
     "semiring": "a semiring",
     "select": "a select operator, mask or BOOL object",
 }
-_MODULES = {"unary": unaries, "binary": binaries, "monoid": monoids, "semiring": semirings_, "select": selects}
+_MODULES = {
+    "unary": unaries,
+    "binary": binaries,
+    "monoid": monoids,
+    "semiring": semirings_,
+    "select": selects,
+}
 
 
 def binary(op: Any, d1: DataType, d2: DataType, function: str, argument: str = "op") -> Any:
@@ -165,7 +171,11 @@ def _operator(op: Any, kind: str, function: str, also: str = "") -> Any:
         return op
     if isinstance(op, str):
         return _from_string(op, kind, function, also)
-    if isinstance(op, (types.FunctionType, types.BuiltinFunctionType, np.ufunc)) and kind in ("unary", "binary", "select"):
+    if isinstance(op, (types.FunctionType, types.BuiltinFunctionType, np.ufunc)) and kind in (
+        "unary",
+        "binary",
+        "select",
+    ):
         found = _BUILTIN.get(kind, {}).get(op)
         return found if found is not None else _MODULES[kind].register_anonymous(op)
     raise TypeError(f"{function}: op is {describe(op)}, but {_NAMES[kind]} was wanted")
@@ -212,4 +222,3 @@ def _as_reduction(op: Any, function: str) -> Any:
 
 def _wrong_kind(operator, kind, function, argument, hint=""):
     return TypeError(f"{function}: {argument} is {operator!r}, but {_NAMES[kind]} was wanted{hint}")
-

@@ -40,7 +40,7 @@ def set_diagonal(A: Any, values: Any, k: int, mask: Any, accum: Any) -> None:
     diagonal = _embedded(new, k, A.shape)
     if clear:
         A(mask=chosen) << select.offdiag(A, k)
-    A(diagonal.S if chosen is None else chosen, accum) << diagonal
+    A(diagonal.S if chosen is None else chosen, accum=accum) << diagonal
 
 
 def _embedded(vector: Any, k: int, shape: tuple) -> Any:

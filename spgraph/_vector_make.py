@@ -70,7 +70,11 @@ class VectorMake:
         {0: 3}
         """
         ids = to_ids(indices, "from_coo", "indices")
-        size = infer_size(ids, "from_coo", "indices", "size") if size is None else to_size(size, "from_coo", "size")
+        size = (
+            infer_size(ids, "from_coo", "indices", "size")
+            if size is None
+            else to_size(size, "from_coo", "size")
+        )
         block = _built(size, ids, values, dtype, dup_op, "from_coo")
         return cls._wrap(block, name)  # type: ignore[attr-defined]
 
@@ -194,7 +198,9 @@ class VectorMake:
         """
         block = self._block  # type: ignore[attr-defined]
         if block.nvals and not clear:
-            raise OutputNotEmpty(f"build: the Vector has {block.nvals} entries; give clear=True to replace them")
+            raise OutputNotEmpty(
+                f"build: the Vector has {block.nvals} entries; give clear=True to replace them"
+            )
         ids = to_ids(indices, "build", "indices")
         size = block.size if size is None else to_size(size, "build", "size")
         block.assume(_built(size, ids, values, self.dtype, dup_op, "build"))  # type: ignore[attr-defined]

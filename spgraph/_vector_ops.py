@@ -311,12 +311,12 @@ def input_mask_of(parent: Any, index: Any, input_mask: Any, mask: Any) -> Any:
     if parent.ndim == 2 and input_mask.ndim == 1:
         line = next((axis for axis in (0, 1) if isinstance(index[axis], int)), None)
         if line is None:
-            raise TypeError("input_mask: a Vector mask goes with one row or one column, as in A[i, :] or A[:, j]")
+            raise TypeError(
+                "input_mask: a Vector mask goes with one row or one column, as in A[i, :] or A[:, j]"
+            )
         to_shape(input_mask, (parent.shape[1 - line],), "input_mask")
         index = index[1 - line]
     else:
         to_shape(input_mask, parent.shape, "input_mask")
     part = input_mask.parent._indexed(index).new()
     return type(input_mask)(part)
-
-

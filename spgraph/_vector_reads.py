@@ -98,7 +98,9 @@ class VectorReads(Elementwise):
         value = self._element(index)
         return default if value is None else value.item()
 
-    def to_coo(self, dtype: Any = None, *, indices: bool = True, values: bool = True, sort: bool = True) -> tuple:
+    def to_coo(
+        self, dtype: Any = None, *, indices: bool = True, values: bool = True, sort: bool = True
+    ) -> tuple:
         """Indices and values as two arrays of the caller's own.
 
         Parameters
@@ -241,7 +243,7 @@ def dense(shape, ids, values, own_dtype, fill_value, dtype) -> np.ndarray:
     elif fill_value is None:
         dtype = own_dtype
     else:
-        dtype = unify(bound_scalar(fill_value, "to_dense", "fill_value")[1], own_dtype)
+        dtype = unify(bound_scalar(fill_value, "to_dense", "fill_value", own_dtype)[1], own_dtype)
     values = cast_values(values, dtype, "to_dense")
     if values.size == int(np.prod(shape)):
         return values.reshape(shape)

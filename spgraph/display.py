@@ -182,7 +182,7 @@ _SLOTS = ("A", "B", "u", "v", "operand", "left", "right", "source", "parent", "m
 
 
 def work(x: Any) -> int:
-    """Entries of all operands of an object, mask, plan or expression, as far as nothing has to be computed."""
+    """Entries of all operands of an object, mask, plan or expression; nothing is computed for it."""
     if hasattr(x, "complement"):
         return work(x.parent)
     if not hasattr(x, "_formula"):  # a plan, or what is no operand
@@ -229,5 +229,3 @@ def expression_text(expression: Any) -> str:
 def expression_html(expression: Any) -> str:
     """HTML of an expression."""
     return _expression(expression, _html)
-
-

@@ -257,7 +257,9 @@ def _xor(left, right):
 
 def _boolean(self, other, sign):
     if self.dtype is not BOOL or getattr(other, "dtype", BOOL) != BOOL:
-        raise TypeError(f"{sign}: not supported for {self.dtype} and {getattr(other, 'dtype', '')}, only for BOOL")
+        raise TypeError(
+            f"{sign}: not supported for {self.dtype} and {getattr(other, 'dtype', '')}, only for BOOL"
+        )
     if sign == "|=":
         return _union(self, other, binary.lor, sign)
     return _intersection(self, other, binary.land, sign)
@@ -363,7 +365,9 @@ def apply_infix(op: Any, infix: Infix, left_default: Any = None, right_default: 
                 "binary.minus(u | v, left_default=0, right_default=0)"
             )
         left = _filled(op, infix.left, left_default, right_default)
-        return left.ewise_union(_filled(op, infix.right, left_default, right_default), op, left_default, right_default)
+        return left.ewise_union(
+            _filled(op, infix.right, left_default, right_default), op, left_default, right_default
+        )
     typed = _chain_type(op, infix, resolve.binary)
     left, right = _applied(typed, infix.left, kind), _applied(typed, infix.right, kind)
     return left.ewise_add(right, typed) if kind == "add" else left.ewise_mult(right, typed)
@@ -384,5 +388,9 @@ def _chain_type(op, infix, find):
     left, right = infix.left, infix.right
     kind = infix._kind
     first = _chain_type(op, left, find).type if isinstance(left, Infix) and left._kind == kind else left.dtype
-    second = _chain_type(op, right, find).type2 if isinstance(right, Infix) and right._kind == kind else right.dtype
+    second = (
+        _chain_type(op, right, find).type2
+        if isinstance(right, Infix) and right._kind == kind
+        else right.dtype
+    )
     return find(op, first, second, {"matmul": "@", "add": "|", "mult": "&"}[kind])

@@ -195,7 +195,9 @@ def to_mask(mask: Any, function: str) -> Mask:
     if isinstance(mask, Mask):
         return mask
     if RANK.get(type(mask), 0) == 0:
-        raise TypeError(f"{function}: mask is {describe(mask)}, but a mask such as v.S, v.V or ~v.S was wanted")
+        raise TypeError(
+            f"{function}: mask is {describe(mask)}, but a mask such as v.S, v.V or ~v.S was wanted"
+        )
     if mask._is_transposed:
         raise TypeError(f"{function}: mask is a TransposedMatrix; use A.T.new().S")
     if mask.dtype is not BOOL:

@@ -48,7 +48,7 @@ class Vector(Output, VectorMake, VectorLike):
     >>> v = sg.Vector("INT64", 4)
     >>> v[[0, 2]] << 7
     >>> v
-    Vector  nvals 2  size 4  INT64  bitmap
+    Vector  INT64, size 4, 2 entries, bitmap, natural order
     index  0  1  2  3
     value  7     7
     """
@@ -144,7 +144,9 @@ class Vector(Output, VectorMake, VectorLike):
                 f"changed: it has size {changed._size}, but the output has size {self._size}"
             )
         if changed.dtype is not self.dtype:
-            raise DomainMismatch(f"changed: its dtype is {changed.dtype}, but that of the output is {self.dtype}")
+            raise DomainMismatch(
+                f"changed: its dtype is {changed.dtype}, but that of the output is {self.dtype}"
+            )
         return changed._block
 
     def _assign(self, index, value, mask, accum, replace, sub) -> None:
@@ -211,7 +213,9 @@ class Vector(Output, VectorMake, VectorLike):
         """Change the size; entries beyond it are dropped."""
         self._block.resize(to_size(size, "resize", "size"))
 
-    def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None) -> Vector:
+    def dup(
+        self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None
+    ) -> Vector:
         """A copy of its own.
 
         Parameters
@@ -285,13 +289,21 @@ def listed(value: Any, shape: tuple, dtype: DataType, accum: Any) -> Any:
     """A list or array to be assigned to a part of `shape`, as a block."""
     values, _ = to_values(value, dtype if accum is None else accum.type2, "<<", "values")
     if values.shape != shape:
-        raise DimensionMismatch(f"<<: the values have shape {values.shape}, but the index selects shape {shape}")
+        raise DimensionMismatch(
+            f"<<: the values have shape {values.shape}, but the index selects shape {shape}"
+        )
     return CLASSES[len(shape)].from_dense(values)._block
 
 
 def _no_value(value: Any) -> TypeError:
-    hint = "; lists are assigned with v[:] << x" if hasattr(value, "__iter__") and not isinstance(value, str) else ""
-    return TypeError(f"<<: the right side is {describe(value)}, but a Vector, an expression or a number was wanted{hint}")
+    hint = (
+        "; lists are assigned with v[:] << x"
+        if hasattr(value, "__iter__") and not isinstance(value, str)
+        else ""
+    )
+    return TypeError(
+        f"<<: the right side is {describe(value)}, but a Vector, an expression or a number was wanted{hint}"
+    )
 
 
 def _changed_misused() -> TypeError:

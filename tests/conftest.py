@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, settings
 
 from spgraph import oracle as oracle_module
 
+pytest_plugins = ["pytester"]
+
 settings.register_profile(
     "default",
     deadline=None,

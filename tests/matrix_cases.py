@@ -14,6 +14,7 @@ import numpy as np
 
 from semirings import binary
 from spgraph.block import MatrixBlock, VectorBlock, width
+from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_build import build_matrix, matrix_coo
 from spgraph.engine.vector_structure import build_vector, vector_coo
@@ -190,6 +191,29 @@ def shape_of(rng) -> tuple[int, int]:
     return nrows, nrows if chance(rng, 0.5) else int(rng.integers(0, 8))
 
 
+def draw_index(rng, size: int, *, repeats=True):
+    """An index selection and the same for python-graphblas."""
+    kind = rng.choice(["all", "range", "back", "list", "list", "sorted"])
+    if kind == "all":
+        return Index.of_all(size), slice(None)
+    if size == 0:
+        return Index.of_list(np.empty(0, np.int64)), np.empty(0, np.int64)
+    if kind in ("range", "back"):
+        start, stop = sorted(int(n) for n in rng.integers(0, size + 1, 2))
+        step = int(rng.integers(1, 4))
+        if kind == "back" and start < stop:
+            numbers = range(stop - 1, start - 1, -step)
+            return Index.of_range(numbers.start, numbers.stop, numbers.step), np.array(numbers, np.int64)
+        return Index.of_range(start, stop, step), slice(start, stop, step)
+    count = int(rng.integers(0, size + 3))
+    if not repeats:
+        count = min(count, size)
+    ids = rng.choice(size, count, replace=repeats)
+    if kind == "sorted":
+        ids.sort()
+    return Index.of_list(ids), ids
+
+
 def turned(shape, flag: bool):
     return shape[::-1] if flag else shape
 
@@ -209,5 +233,5 @@ def gb_scalar(value: np.generic):
 
 __all__ = [
     "DTYPES", "MatrixBlock", "Mode", "Pair", "VectorBlock", "assert_same", "assert_valid", "case", "chance",
-    "draw_mask", "draw_matrix", "draw_mode", "draw_vector", "gb", "gb_scalar", "run", "scalar", "shape_of", "turned", "view",
+    "draw_index", "draw_mask", "draw_matrix", "draw_mode", "draw_vector", "gb", "gb_scalar", "run", "scalar", "shape_of", "turned", "view",
 ]

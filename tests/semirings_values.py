@@ -128,7 +128,8 @@ def cuda_source(ops: Sequence[Any], entry: str) -> str:
     for k, op in enumerate(ops):
         types = op.parent.input_types(op.type)
         params = [f"const {C_TYPES[t.name]} *a_{n}" for n, t in types.items()]
-        loads = [f"const {C_TYPES[t.name]} {n} = a_{n}[n_];" for n, t in types.items()]
+        used = expr.inputs(op.expr)
+        loads = [f"const {C_TYPES[t.name]} {n} = a_{n}[n_];" for n, t in types.items() if n in used]
         out = C_TYPES[op.return_type.np_type.name]
         body = "\n    ".join([*loads, f"{out} z;", *expr.to_cuda(op.expr, "z"), "out[n_] = z;"])
         parts.append(

@@ -99,8 +99,8 @@ def test_format_is_guessed_for_anything(text):
     ("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1000000000000\n1 1 1\n"),
     ("b.mtx", "%%MatrixMarket matrix array real general\n1000000000 1000000000\n1\n"),
     ("c.gr", "p sp 10 1000000000000\na 1 2 3\n"),
-    ("d.txt", "0 1\n" * 100 + "9" * 100_000 + " 1\n"),
-    ("e.txt", "x" * 100_000 + " y\n" + "a b\n" * 1000),
+    ("d.txt", "0 1\n" * 100 + "9" * 10_000 + " 1\n"),
+    ("e.txt", "x" * 10_000 + " y\n" + "a b\n" * 1000),
 ])
 def test_promises_do_not_allocate(tmp_path, name, text):
     path = tmp_path / name

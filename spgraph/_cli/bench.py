@@ -129,9 +129,9 @@ def overhead(args: argparse.Namespace) -> int:
 
 
 def _show(measured, args: argparse.Namespace) -> int:
-    from spgraph.bench import saved
+    from spgraph.bench import _saved
 
     if args.save:
-        saved.save(args.save, measured)
-    print(json.dumps(saved.document(measured.kind, measured.to_dict()), indent=1) if args.json else measured)
+        _saved.save(args.save, measured)
+    print(json.dumps(_saved.document(measured.kind, measured.to_dict()), indent=1) if args.json else measured)
     return 0

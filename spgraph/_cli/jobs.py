@@ -56,8 +56,8 @@ class Bfs:
     """Levels; with ``--parents`` or ``--validate`` also a tree."""
 
     needs_source = True
-    weights = None
-    options = ("parents",)
+    weights: str | None = None
+    options: tuple[str, ...] = ("parents",)
     about_edges = True
 
     def calls(self, A, source, args):
@@ -85,8 +85,8 @@ class Sssp:
     """Distances; with ``--parents`` also a tree of shortest paths."""
 
     needs_source = True
-    weights = "int"
-    options = ("parents", "delta")
+    weights: str | None = "int"
+    options: tuple[str, ...] = ("parents", "delta")
     about_edges = True
 
     def calls(self, A, source, args):
@@ -115,8 +115,8 @@ class PageRank:
     """Ranks."""
 
     needs_source = False
-    weights = None
-    options = ("alpha", "tol", "max_iter")
+    weights: str | None = None
+    options: tuple[str, ...] = ("alpha", "tol", "max_iter")
     about_edges = False
 
     def calls(self, A, source, args):

@@ -37,6 +37,10 @@ class PageRank(Vector):
 
     __slots__ = ("converged", "iterations", "residual")
 
+    converged: bool
+    iterations: int
+    residual: float
+
 
 def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, weighted: bool = True,
              max_iter: int = 100, tol: float = 1e-6, nstart=None, dtype=np.float64,

@@ -9,6 +9,7 @@ PageRank: one product per iteration, over the edges of the graph or of its trans
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import graphblas as gb
 import numpy as np
@@ -140,9 +141,7 @@ def _sssp_texts(problem: Problem) -> dict[str, Text]:
         for factor in (2, 8, 32):
             delta = max(mean * factor * (8 if degree < 8 else 8 / degree), 1e-9)
             width = math.ceil(delta) if problem.dtype.kind == "i" else delta
-            texts[f"near-far, delta {delta:.4g}"] = Text(
-                lambda width=width: _near_far(A, source, width), distances
-            )  # type: ignore[misc]
+            texts[f"near-far, delta {delta:.4g}"] = Text(partial(_near_far, A, source, width), distances)
     return texts
 
 

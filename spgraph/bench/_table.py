@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spgraph.bench.compare import Comparison, Measurement
+    from spgraph.bench._compare import Comparison, Measurement
 
 __all__ = ["comparison_table"]
 

@@ -51,7 +51,7 @@ def matrix_ewise(
     ldefault=None,
     rdefault=None,
 ) -> None:
-    """C<M, replace> (accum)= A op B; `kind`: "add" (union), "union" (with defaults), "mult" (intersection)."""
+    """C<M, replace> (accum)= A op B; `kind` is "add", "mult" or "union" (with defaults)."""
     pinned = () if mask is None else (mask.block,)
     A, B = align_matrices(A, B, a_t, b_t, pinned)
     dtype = value_dtype(out, accum, op.return_type.np_type)
@@ -157,7 +157,7 @@ def matrix_apply(
     right=None,
     thunk=None,
 ) -> None:
-    """C<M, replace> (accum)= op(A): unary, binary with a bound operand, or index-unary; None: the identity."""
+    """C<M, replace> (accum)= op(A): unary, bound binary, index-unary, or (None) the identity."""
     A = A.oriented(a_t)
     if op is None:
         write(out, mask, accum, replace, shallow(A))

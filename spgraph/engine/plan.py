@@ -14,7 +14,7 @@ import math
 
 __all__ = ["push_limit"]
 
-PUSH = 6.0  # ns per scattered edge (one thread of a 2-core EPYC, rmat:20)
+PUSH = 3.0  # ns per scattered edge (one thread of a 2-core EPYC, rmat:20)
 PULL = 2.0  # ns per gathered entry
 LOOK = 0.7  # ns per row that is only looked at
 START = 20_000.0  # ns to change formats and to wake a thread

@@ -216,7 +216,9 @@ def _chain_leaf(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: Ve
         return
     if own and not replace and out.nvals == 0:
         mask = None
-    write(out, mask, accum, replace, T.copy())
+    if T is out and not (mask is None and accum is None):
+        T = T.copy()
+    write(out, mask, accum, replace, T, shared=True)
 
 
 def dtype_of(tree) -> np.dtype:

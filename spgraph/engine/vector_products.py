@@ -35,6 +35,7 @@ NO_IDS = np.empty(0, np.int64)
 # Making the CSR of the transpose costs about this many gathers per entry; it is
 # made once the work that it would have saved adds up to that.
 TRANSPOSE_COST = 6
+LONG_LIST = 64  # a list is long from size / this on
 MOST_RANGES = 16  # column ranges that push is spread over; each costs an offset per row
 
 
@@ -206,7 +207,7 @@ class _Product:
             result = self._push_list(limit, out.dtype)
             if result is None:
                 return False
-            out.set_sparse(*result[:2], iso=result[2], sorted=False)
+            out.set_sparse(*result[:2], iso=result[2], sorted=result[3])
             return True
         if (accum is not None and (self.mask is None or not self.replace) and out.dtype == self.term.dtype
                 and accum.key == semiring.monoid.binaryop.key):
@@ -216,7 +217,7 @@ class _Product:
             return False
         before = out.copy() if self.changed is not None else None
         pending = VectorBlock(out.size, self.term.dtype, out.partition)
-        pending.set_sparse(*result[:2], iso=result[2], sorted=False)
+        pending.set_sparse(*result[:2], iso=result[2], sorted=result[3])
         write(out, self.mask, accum, self.replace, pending)
         if before is not None:
             self.changed.assume(differences(before, out))
@@ -243,10 +244,10 @@ class _Product:
         if parts is None:
             return None
         pieces = [slice(base, base + count) for base, count in parts if count]
-        indices = _gathered(space.indices, pieces)
         if iso is None:
-            return indices, _gathered(values, pieces), False
-        return indices, np.array([cast_scalar(iso, dtype)]), indices.size > 0
+            return _gathered(space.indices, pieces), _gathered(values, pieces), False, False
+        indices, ascending = _found(space, pieces)
+        return indices, np.array([cast_scalar(iso, dtype)]), True, ascending
 
     def _spread(self, kernel, A, limit, args):
         """Run a push kernel on one thread, or on ranges of columns: [(base, result)], None if above the limit."""
@@ -283,8 +284,8 @@ class _Product:
         if added:
             out.set_bitmap(out.present, out.values, out.nvals + added)
         if changed is not None:
-            indices = _gathered(space.indices, [slice(base, base + result[1]) for base, result in parts])
-            changed.set_sparse(indices, out.values[indices], sorted=False, partition=out.partition)
+            indices, ascending = _found(space, [slice(base, base + result[1]) for base, result in parts if result[1]])
+            changed.set_sparse(indices, out.values[indices], sorted=ascending, partition=out.partition)
         return True
 
     # ---- pull ------------------------------------------------------------------
@@ -334,6 +335,17 @@ class _Product:
         }
         kernel = _kernels[key] = get_kernel(template, consts, _ops(term, self.semiring, out_dtype, self.accum))
         return kernel
+
+
+def _found(space, pieces):
+    """The positions that a push has stamped, and whether they are ascending.
+
+    Pushing on from a long list in ascending order is up to three times faster than
+    in the order of discovery, and reading it off the stamps costs less than sorting.
+    """
+    if sum(piece.stop - piece.start for piece in pieces) * LONG_LIST < space.size:
+        return _gathered(space.indices, pieces), False
+    return np.flatnonzero(space.stamp == space.epoch).astype(space.indices.dtype), True
 
 
 def _gathered(array, pieces):

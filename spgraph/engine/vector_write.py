@@ -21,8 +21,8 @@ NO_IDS = np.empty(0, np.int64)
 _kernels: dict = {}
 
 
-def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBlock) -> None:
-    """C<M, replace> = accum(C, T); `out` is C, T is not kept if its arrays are taken over.
+def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBlock, *, shared: bool = False) -> None:
+    """C<M, replace> = accum(C, T); `out` is C, and T's arrays may become C's unless they are `shared`.
 
     Cheapest way first: T taken over whole; T's list filtered by the mask;
     scattered into C where nothing else of C changes; else one pass over all
@@ -30,21 +30,21 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
     """
     if T.partition is not out.partition:
         if out.nvals == 0:
-            out.partition = T.partition
+            out.rehome(T.partition)
         elif out.partition.natural:
             out.rehome(T.partition)
         else:
             T.rehome(out.partition)
     fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
     if fresh and mask is None:
-        _take(out, T)
+        _take(out, T, shared)
         return
     if vector_sparse.applies(out.size, out, T, mask and mask.block):
         vector_sparse.write(out, mask, accum, replace, T)
         return
     view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out and not fresh)
     if fresh and T.format == "sparse":
-        _filter(out, view, T)
+        _filter(out, view, T, shared)
     elif not fresh and accum is not None and (mask is None or not replace) and T.format == "sparse":
         scatter(out, view, accum, T)
     else:
@@ -52,17 +52,21 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
         write_chain(out, view, mask is None or not replace, accum, fresh, leaf, lambda: leaf, [T], T.dtype)
 
 
-def _take(out: VectorBlock, T: VectorBlock) -> None:
-    values = T.values if T.dtype == out.dtype else cast_array(T.values, out.dtype)
+def _take(out: VectorBlock, T: VectorBlock, shared: bool) -> None:
+    if shared:
+        if T is out:
+            return
+        T = T.copy()
+    values = cast_array(T.values, out.dtype)
     if T.format == "sparse":
         out.set_sparse(T.indices, values, iso=T.iso, sorted=T.sorted)
     else:
         out.set_bitmap(T.present, values, T.nvals, iso=T.iso)
 
 
-def _filter(out: VectorBlock, view: MaskView, T: VectorBlock) -> None:
+def _filter(out: VectorBlock, view: MaskView, T: VectorBlock, shared: bool) -> None:
     if not view.code:
-        _take(out, T)
+        _take(out, T, shared)
         return
     key = ("filter", view.code, view.values.dtype, T.dtype, T.iso, out.dtype)
     kernel = _kernels.get(key)

@@ -50,6 +50,8 @@ class Edges:
     labels : ndarray or None
         Original ids.
     notes : tuple of str
+    numbered_from : int
+        What the format calls vertex 0.
     """
 
     rows: np.ndarray
@@ -62,6 +64,7 @@ class Edges:
     mirror: str | None = None
     labels: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    numbered_from: int = 0
 
     @property
     def iso(self) -> bool:
@@ -134,7 +137,7 @@ def tidy(edges: Edges, *, drop_self_loops=False, symmetrize=False, dup_op=None, 
     else:
         indptr, indices = offsets(rows, edges.nrows), cols.astype(index_dtype(edges.ncols), copy=False)
     report = Report(edges.source, (edges.nrows, edges.ncols), read, dropped, merged, added, indices.size,
-                    notes=edges.notes)
+                    notes=edges.notes, numbered_from=edges.numbered_from)
     return Csr(indptr, indices, values, edges.nrows, edges.ncols, symmetric, report, edges.labels)
 
 

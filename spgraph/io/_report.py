@@ -53,6 +53,8 @@ class Report:
         "read" or "generated".
     notes : tuple of str
         What else a reader should be told.
+    numbered_from : int
+        What the format calls vertex 0: 1 for Matrix Market and DIMACS files.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Report:
     stored: int = 0
     verb: str = "read"
     notes: tuple[str, ...] = ()
+    numbered_from: int = 0
 
     def __str__(self):
         nrows, ncols = self.vertices

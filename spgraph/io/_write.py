@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 
 import numpy as np
 import scipy.io
@@ -15,6 +16,7 @@ from spgraph.io._read import NAMES, _by_suffix
 
 __all__ = ["write"]
 
+LABEL = re.compile(r"[^\s,;#%][^\s,;]*")
 TYPE_NAMES = {"bool": "bool", "float32": "float", "float64": "double"}
 
 
@@ -39,7 +41,7 @@ def write(matrix, path, format=None, *, labels=None):
     >>> sg.io.write(sg.generators.path(3), path)
     >>> print(path.read_text())
     %%MatrixMarket matrix coordinate pattern general
-    %
+    %%GraphBLAS type bool
     3 3 4
     1 2
     2 1
@@ -64,19 +66,15 @@ def write(matrix, path, format=None, *, labels=None):
 
 
 def _matrix_market(rows, cols, values, shape, labels) -> bytes:
+    dtype = np.dtype(bool) if values is None else values.dtype
+    name = TYPE_NAMES.get(dtype.name, f"{dtype.name}_t")
+    field = "pattern" if values is None else "real" if dtype.kind == "f" else "integer"
+    if dtype == np.uint64:
+        field = "unsigned-integer"
+    data = np.ones(rows.size, np.int8) if values is None else values.astype(np.int8) if dtype == bool else values
     buffer = io.BytesIO()
-    field, comment, data = "pattern", "", values
-    if values is None:
-        data = np.ones(rows.size, np.int8)
-    else:
-        dtype = values.dtype
-        field = "real" if dtype.kind == "f" else "unsigned-integer" if dtype == np.uint64 else "integer"
-        if dtype not in (np.float64, np.int64, np.uint64):
-            comment = f"%GraphBLAS type {TYPE_NAMES.get(dtype.name, dtype.name + '_t')}"
-        if dtype == np.bool_:
-            data = values.astype(np.int8)
-    scipy.io.mmwrite(buffer, sp.coo_array((data, (rows, cols)), shape), comment=comment, field=field,
-                     symmetry="general")
+    scipy.io.mmwrite(buffer, sp.coo_array((data, (rows, cols)), shape), comment=f"%GraphBLAS type {name}",
+                     field=field, symmetry="general")
     return buffer.getvalue()
 
 
@@ -89,6 +87,10 @@ def _edgelist(rows, cols, values, shape, labels) -> bytes:
         labels = np.asarray(labels)
         if labels.shape != (max(shape),):
             raise DimensionMismatch(f"write: labels has shape {labels.shape}, the matrix is {shape[0]} x {shape[1]}")
+        for label in map(str, labels.tolist()):
+            if not LABEL.fullmatch(label):
+                raise InvalidValue(f"write: label {label!r} would not be read back: it is empty, holds a blank, a comma "
+                                   "or a semicolon, or begins like a comment")
         rows, cols = labels[rows], labels[cols]
     if values is None:
         return _lines("%s\t%s\n", rows, cols)

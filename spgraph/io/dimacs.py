@@ -95,7 +95,7 @@ def dimacs_edges(text: Text) -> Edges:
     cols -= first
     notes = () if declared else ("no problem line: vertices numbered from 0",)
     return Edges(rows, cols, weights[0] if weights else np.True_, n, n, text.name, table.fail,
-                 mirror="symmetric" if fields == 2 else None, notes=notes)
+                 mirror="symmetric" if fields == 2 else None, notes=notes, numbered_from=first)
 
 
 def _problem(text: Text, at: int, words: list[bytes]) -> tuple[bytes, int, int, int]:

@@ -112,7 +112,7 @@ def matrix_market_edges(text: Text, banner: str | None = None) -> Edges:
     if header.symmetry == "skew-symmetric" and (rows == cols).any():
         raise table.fail(int((rows == cols).argmax()), "a skew-symmetric matrix has no entries on its diagonal")
     return Edges(rows, cols, values, header.nrows, header.ncols, text.name, table.fail,
-                 mirror=None if header.symmetry == "general" else header.symmetry)
+                 mirror=None if header.symmetry == "general" else header.symmetry, numbered_from=1)
 
 
 # ---- header ---------------------------------------------------------------------

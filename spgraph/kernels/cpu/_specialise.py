@@ -37,10 +37,10 @@ from semirings import expr as ex
 
 __all__ = ["Kernel", "cache_dir", "get_kernel", "get_kernel_from_ast", "set_jit", "statistics"]
 
-# Interpreting costs about 1 us per entry, compiling about 0.5 s per kernel.
-WORK_AT_ONCE = 20_000  # a call with more work than this compiles
-WORK_IN_ALL = 100_000  # so does a kernel that has been interpreted for so long
-CALL_COST = 50  # entries' worth of a call itself
+# Interpreting costs about 1 us per entry, compiling about 0.5 s per kernel, loading one from the disk cache 5 ms.
+WORK_AT_ONCE, WORK_IN_ALL = 5_000, 50_000  # a kernel with more work than this, in one call or in all, is compiled
+LOAD_AT_ONCE, LOAD_IN_ALL = 1_000, 5_000  # the same for one that was compiled before and lies in the disk cache
+CALL_COST = 10  # entries' worth of a call itself
 
 _MODES = ("auto", "always", "never")
 _mode = os.environ.get("SPGRAPH_JIT", "auto")
@@ -92,13 +92,15 @@ class Kernel:
         The compiled function, once there is one.
     """
 
-    __slots__ = ("_interpreted", "_seen", "fn", "name", "text")
+    __slots__ = ("_interpreted", "_limits", "_path", "_seen", "fn", "name", "text")
 
     def __init__(self, name: str, text: str):
         self.name = name
         self.text = text
         self.fn = None
         self._interpreted = None
+        self._limits = None
+        self._path = None
         self._seen = 0
 
     def __repr__(self):
@@ -112,9 +114,14 @@ class Kernel:
 
     def ready(self, work: int) -> bool:
         """Whether a call with so much work runs compiled (compiles now if it must)."""
-        if self.fn is None and _mode != "never" and (
-            _mode == "always" or work > WORK_AT_ONCE or self._seen > WORK_IN_ALL
-        ):
+        if self.fn is not None or _mode == "never":
+            return self.fn is not None
+        if self._limits is None:
+            digest = hashlib.sha256((_printer_version() + self.text).encode()).hexdigest()[:20]
+            self._path = cache_dir() / f"{self.name}_{digest}.py"
+            known = self._path.exists()
+            self._limits = (LOAD_AT_ONCE, LOAD_IN_ALL) if known else (WORK_AT_ONCE, WORK_IN_ALL)
+        if _mode == "always" or work > self._limits[0] or self._seen > self._limits[1]:
             self.compile()
         return self.fn is not None
 
@@ -133,7 +140,9 @@ class Kernel:
         """Write the generated file, import it; Numba compiles at the first call or loads from its cache."""
         with _lock:
             if self.fn is None:
-                self.fn = getattr(_import(self.name, _jit_text(self.text)), self.name)
+                if not self._path.exists():
+                    _write(self._path, _jit_text(self.text))
+                self.fn = getattr(_import(self._path), self.name)
 
 
 def statistics() -> dict[str, float]:
@@ -177,14 +186,20 @@ def _jit_text(text: str) -> str:
     )
 
 
-def _import(name: str, text: str):
-    digest = hashlib.sha256(text.encode()).hexdigest()[:20]
-    path = cache_dir() / f"{name}_{digest}.py"
-    if not path.exists():
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.replace(temporary, path)
+@functools.cache
+def _printer_version() -> str:
+    """Changes with everything, but a kernel's own text, that a generated file depends on."""
+    return hashlib.sha256((Path(__file__).read_text() + ex.PYTHON_PRELUDE).encode()).hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    os.replace(temporary, path)
+
+
+def _import(path: Path):
     module_name = f"_spgraph_kernels.{path.stem}"
     _compile_timer()
     spec = importlib.util.spec_from_file_location(module_name, path)

@@ -1,0 +1,165 @@
+"""Assign: C<M, replace>(I, J) (accum)= a matrix, a scalar or a line.
+
+What is assigned is first brought to C's shape (T, whose entries lie in the region I x J),
+then one merge of C, T and the mask does the rest (`kernels.cpu.merge.write_rows`). A
+scalar within a mask that is not complemented has the mask's pattern. Where a list
+repeats a position, the last one counts, as in SuiteSparse.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from semirings.exceptions import OutOfMemory
+from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.block.width import index_dtype
+from spgraph.engine.index import Index
+from spgraph.engine.mask import Mask
+from spgraph.engine.matrix_common import make_block, natural, shallow
+from spgraph.engine.matrix_structure import Targets, line_of, mapped
+from spgraph.engine.matrix_write import Region, write
+from spgraph.engine.vector_structure import vector_assign
+from spgraph.kernels.cpu._pieces import row_offsets
+from spgraph.partition import NATURAL
+
+__all__ = ["matrix_assign", "matrix_assign_line"]
+
+
+def matrix_assign(
+    out: MatrixBlock,
+    mask: Mask | None,
+    accum,
+    replace: bool,
+    value,
+    row_index: Index,
+    col_index: Index,
+    *,
+    sub: bool = False,
+) -> None:
+    """C<M, replace>(I, J) (accum)= value, (MatrixBlock, transposed) or a NumPy scalar.
+
+    With `sub`, mask (of the region's shape) and replace act on the region only, else on all of C.
+    """
+    whole = row_index.kind == "all" and col_index.kind == "all"
+    place = _Placement(out, row_index, col_index)
+    if isinstance(value, tuple):
+        A, transposed = value
+        T = shallow(A.oriented(transposed)) if whole else place.moved(natural(A, transposed))
+    else:
+        T = place.filled(value, mask, sub, whole)
+    if whole:
+        write(out, mask, accum, replace, T)
+        return
+    if sub and mask is not None:
+        mask = mask._replace(block=place.moved(natural(mask.block)))
+    rows, cols = out.rows, out.cols
+    out.rehome(NATURAL, NATURAL)
+    region = Region("sub" if sub else "assign", place.row_flags, place.col_flags)
+    write(out, mask, accum, replace, T, region=region)
+    out.rehome(rows, cols)
+
+
+class _Placement:
+    """Where the rows and columns of a region lie in C."""
+
+    def __init__(self, out: MatrixBlock, row_index: Index, col_index: Index):
+        self.nrows, self.ncols = out.nrows, out.ncols
+        self.row_ids, self.col_ids = row_index.to_array(), col_index.to_array()
+        self.row_source, self.row_flags = _last(self.row_ids, out.nrows)
+        self.col_source, self.col_flags = _last(self.col_ids, out.ncols)
+
+    def moved(self, A: MatrixBlock) -> MatrixBlock:
+        """A matrix of the region's shape, at its place in C."""
+        ids = self.col_ids
+        target = np.where(self.col_source[ids] == np.arange(ids.size), ids, -1)
+        kept = target[target >= 0]
+        targets = Targets(target, None, bool((kept[1:] > kept[:-1]).all()))
+        return mapped(A, self.nrows, self.ncols, self.row_source, targets)
+
+    def filled(self, value, mask: Mask | None, sub: bool, whole: bool) -> MatrixBlock:
+        """`value` everywhere in the region where the mask may allow it."""
+        if mask is None or mask.complement:
+            return self._full(value)
+        pattern = natural(mask.block)
+        if not whole:
+            pattern = self.moved(pattern) if sub else self._cut(pattern)
+        return make_block(self.nrows, self.ncols, value.dtype, (pattern.indptr, pattern.indices, None), value)
+
+    def _cut(self, A: MatrixBlock) -> MatrixBlock:
+        """The entries of A, of C's shape, in the region."""
+        rows, cols = np.arange(self.nrows), np.arange(self.ncols)
+        rows[self.row_flags == 0] = -1
+        cols[self.col_flags == 0] = -1
+        return mapped(A, self.nrows, self.ncols, rows, Targets(cols, None, True))
+
+    def _full(self, value) -> MatrixBlock:
+        cols = np.flatnonzero(self.col_flags).astype(index_dtype(self.ncols))
+        nvals = int(self.row_flags.sum(dtype=np.int64)) * cols.size
+        try:
+            indices = np.tile(cols, nvals // max(cols.size, 1))
+        except MemoryError as error:
+            raise OutOfMemory(
+                f"assign: a scalar to a region of {nvals} entries needs {nvals * cols.itemsize} bytes for "
+                "their column numbers alone; assign through a mask, or leave absent what is equal everywhere"
+            ) from error
+        indptr = row_offsets(self.row_flags.astype(np.int64) * cols.size)
+        return make_block(self.nrows, self.ncols, value.dtype, (indptr, indices, None), value)
+
+
+def _last(ids: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """For every position the last place at which `ids` names it, or -1; and flags of those it names."""
+    source = np.full(size, -1, np.int64)
+    source[ids] = np.arange(ids.size)
+    return source, (source >= 0).view(np.uint8)
+
+
+# ---- lines ----------------------------------------------------------------------------
+def matrix_assign_line(
+    out: MatrixBlock,
+    mask: Mask | None,
+    accum,
+    replace: bool,
+    u: VectorBlock,
+    index: Index,
+    line: int,
+    *,
+    row: bool,
+    sub: bool = False,
+) -> None:
+    """C(line, J) or C(I, line) (accum)= u, as a vector assignment to that row or column of C.
+
+    The mask is a vector over the whole line, or over the region with `sub`; nothing
+    outside the line changes, replace or not.
+    """
+    vector = line_of(out, line, row)
+    vector_assign(vector, mask, accum, replace, u, index, sub=sub)
+    vector.rehome(out.cols if row else out.rows).to_sparse().sort()
+    partition = out.rows if row else out.cols
+    local = line if partition.natural else int(partition.to_local[line])
+    T, region = (_row_block if row else _column_block)(out, vector, local)
+    write(out, None, None, False, T, region=region)
+
+
+def _row_block(out: MatrixBlock, vector: VectorBlock, local: int):
+    rows = np.zeros(out.nrows, np.uint8)
+    rows[local] = 1
+    counts = np.zeros(out.nrows, np.int64)
+    counts[local] = vector.nvals
+    csr = row_offsets(counts), vector.indices, None if vector.iso else vector.values
+    T = make_block(
+        out.nrows, out.ncols, out.dtype, csr, vector.values[0] if vector.iso else None, out.rows, out.cols
+    )
+    return T, Region("sub", rows, np.ones(out.ncols, np.uint8))
+
+
+def _column_block(out: MatrixBlock, vector: VectorBlock, local: int):
+    cols = np.zeros(out.ncols, np.uint8)
+    cols[local] = 1
+    counts = np.zeros(out.nrows, np.int64)
+    counts[vector.indices] = 1
+    indices = np.full(vector.nvals, local, out.indices.dtype)
+    csr = row_offsets(counts), indices, None if vector.iso else vector.values
+    T = make_block(
+        out.nrows, out.ncols, out.dtype, csr, vector.values[0] if vector.iso else None, out.rows, out.cols
+    )
+    return T, Region("sub", np.ones(out.nrows, np.uint8), cols)
