@@ -1,10 +1,10 @@
 """The primitives that a `Call` may name: one row each.
 
 A row gives, for the kinds of its arguments (b boolean, i signed, u unsigned, f float), what stands
-for it in Python and in CUDA C++. ``{0}`` and ``{1}`` are the arguments; in CUDA ``{T}`` is the type
-of the result, ``{A}`` that of the first argument, ``{W}`` the unsigned type in which signed arithmetic may wrap, ``{s}`` the suffix
-that float functions have. Both printers convert the text to the type of the result. An argument
-that a text names twice is put in a variable first.
+for it in Python and in CUDA C++. ``{0}`` and ``{1}`` are the arguments; in CUDA ``{T}`` is the type of
+the result, ``{A}`` that of the first argument, ``{W}`` the unsigned type in which signed arithmetic may
+wrap, ``{s}`` the suffix that float functions have. Both printers convert the text to the type of the
+result. An argument that a text names twice is put in a variable first.
 
 The NumPy function of the same name is the reference; what NumPy lacks (erf, gamma, ...) is in
 ``semirings._prelude``, and is named ``sr_...`` in both languages.

@@ -205,5 +205,7 @@ def describe(value: Any) -> str:
     name = type(value).__name__
     if type(value) in RANK:
         return f"a {name}"
+    if type(value).__module__.partition(".")[0] not in ("builtins", "numpy"):
+        return f"of type {type(value).__module__}.{name}"
     text = repr(value)
     return f"of type {name}" if len(text) > 40 or "\n" in text or " at 0x" in text else f"{text} ({name})"

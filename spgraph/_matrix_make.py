@@ -14,7 +14,7 @@ from spgraph import _resolve as resolve
 from spgraph import engine
 from spgraph._convert import fit, to_order, to_size, to_values
 from spgraph._elementwise import bound_scalar
-from spgraph._vector_make import is_present
+from spgraph._vector_make import is_present, named
 from spgraph.block import MatrixBlock
 from spgraph.indexing import check_ids, infer_size, to_ids
 
@@ -361,7 +361,10 @@ def _built(nrows, ncols, rows, columns, values, dtype, dup_op, function) -> Matr
     array, dtype = _checked_values(values, dtype, rows.size, function)
     if dup_op is not None:
         dup_op = resolve.binary(dup_op, dtype, dtype, function, "dup_op")
-    return engine.build_matrix(nrows, ncols, rows, columns, array, dtype.np_type, dup_op)
+    try:
+        return engine.build_matrix(nrows, ncols, rows, columns, array, dtype.np_type, dup_op)
+    except InvalidValue as error:
+        raise named(error, function) from None
 
 
 def _checked_values(values, dtype, count, function):
@@ -374,8 +377,15 @@ def _checked_values(values, dtype, count, function):
 
 
 def _check_pointers(indptr: np.ndarray, count: int, function: str) -> None:
-    if not indptr.size or indptr[0] != 0 or indptr[-1] != count or (indptr[1:] < indptr[:-1]).any():
-        raise InvalidValue(f"{function}: indptr does not rise from 0 to the number of indices, {count}")
+    if not indptr.size:
+        raise InvalidValue(f"{function}: indptr is empty, but nrows + 1 offsets were wanted")
+    if indptr[0] != 0 or indptr[-1] != count:
+        raise InvalidValue(
+            f"{function}: indptr goes from {indptr[0]} to {indptr[-1]}, but 0 to {count}, the number of indices, "
+            "was wanted"
+        )
+    if (indptr[1:] < indptr[:-1]).any():
+        raise InvalidValue(f"{function}: indptr falls somewhere, but offsets that never fall were wanted")
 
 
 def _from_csr(indptr, indices, values, dtype, nrows, ncols, function, names) -> MatrixBlock:
@@ -394,7 +404,7 @@ def _from_csr(indptr, indices, values, dtype, nrows, ncols, function, names) -> 
     ascending[indptr[:-1][indptr[:-1] < indices.size]] = True  # where a row starts
     if not ascending.all() or not indices.size:
         rows = np.repeat(np.arange(nrows, dtype=np.int64), np.diff(indptr))
-        return engine.build_matrix(nrows, ncols, rows, indices, array, dtype.np_type)
+        return _built(nrows, ncols, rows, indices, array, dtype, None, function)
     block = MatrixBlock(nrows, ncols, dtype.np_type)
     iso = array.ndim == 0
     block.set_csr(indptr.copy(), indices.copy(), np.array(array, ndmin=1), iso=iso)

@@ -223,4 +223,12 @@ def _built(size, ids, values, dtype, dup_op, function) -> VectorBlock:
         array = array.copy()  # the caller may go on using his
     if dup_op is not None:
         dup_op = resolve.binary(dup_op, dtype, dtype, function, "dup_op")
-    return engine.build_vector(size, ids, array, dtype.np_type, dup_op)
+    try:
+        return engine.build_vector(size, ids, array, dtype.np_type, dup_op)
+    except InvalidValue as error:
+        raise named(error, function) from None
+
+
+def named(error: InvalidValue, function: str) -> InvalidValue:
+    """The engine's error about duplicates, under the name of the function that was called."""
+    return InvalidValue(f"{function}: {str(error).removeprefix('build: ')}")

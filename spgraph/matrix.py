@@ -320,6 +320,11 @@ class TransposedMatrix(MatrixLike):
     def _formula(self, names) -> str:
         return f"{self._matrix._formula(names)}.T"
 
+    def _read_only(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("A.T is a view of the transpose and can't be written to; write to A")
+
+    __call__ = __lshift__ = update = __setitem__ = __delitem__ = _read_only
+
     def new(self, dtype: Any = None, *, mask: Any = None, name: str | None = None) -> Matrix:
         """The transpose as a Matrix of its own."""
         new = Matrix(self.dtype if dtype is None else dtype, *self.shape, name=name)

@@ -17,8 +17,11 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
 
 from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound
 
@@ -39,9 +42,8 @@ class Rule:
         return self.problem is None
 
     def __str__(self):
-        return f"rule {self.number} {'ok  ' if self.ok else 'FAIL'} {self.name}" + (
-            "" if self.ok else f": {self.problem}"
-        )
+        problem = "" if self.ok else f": {self.problem}"
+        return f"rule {self.number} {'ok  ' if self.ok else 'FAIL'} {self.name}{problem}"
 
 
 @dataclass(frozen=True)
@@ -204,20 +206,18 @@ def validate_sssp(graph, source, dist, parent=None, *, rtol=None) -> ValidationR
 
 # ---- input ------------------------------------------------------------------------
 def _arrays(graph, where: str):
+    parts: Any
     if hasattr(graph, "tocsr"):
-        graph = graph.tocsr()
-        indptr, indices, values = graph.indptr, graph.indices, graph.data
-        shape = graph.shape
-    elif hasattr(graph, "to_csr"):
-        indptr, indices, values = graph.to_csr()
-        shape = graph.shape
+        csr = graph.tocsr()
+        parts = (csr.indptr, csr.indices, csr.data)
     else:
-        indptr, indices, *rest = (np.asarray(array) for array in graph)
-        values = rest[0] if rest else np.True_
-        shape = (indptr.size - 1,) * 2
-    if shape[0] != shape[1]:
-        raise DimensionMismatch(f"{where}: the matrix is {shape[0]} x {shape[1]}, wanted a square one")
-    return indptr, indices.astype(np.int64 if shape[0] >= 2**31 - 2 else np.int32, copy=False), values
+        parts = graph.to_csr() if hasattr(graph, "to_csr") else tuple(map(np.asarray, graph))
+    indptr, indices = parts[:2]
+    nrows, ncols = getattr(graph, "shape", (indptr.size - 1, indptr.size - 1))
+    if nrows != ncols:
+        raise DimensionMismatch(f"{where}: the matrix is {nrows} x {ncols}, wanted a square one")
+    narrow = indices.astype(np.int64 if nrows >= 2**31 - 2 else np.int32, copy=False)
+    return indptr, narrow, parts[2] if len(parts) == 3 else np.True_
 
 
 def _check_source(source, n: int, where: str) -> int:
@@ -230,34 +230,33 @@ def _check_source(source, n: int, where: str) -> int:
     return number
 
 
-def _dense(vector, n: int, missing, name: str, where: str) -> np.ndarray:
+def _dense(vector, n: int, name: str, where: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """All values, and for a Vector which of them there are."""
+    present = None
     if hasattr(vector, "to_coo"):
         indices, values = vector.to_coo()
-        array = np.full(vector.size, missing, np.result_type(values.dtype, type(missing)))
-        array[indices] = values
+        array, present = np.zeros(vector.size, values.dtype), np.zeros(vector.size, bool)
+        array[indices], present[indices] = values, True
     else:
         array = np.asarray(vector)
     if array.shape != (n,):
         raise DimensionMismatch(f"{where}: {name} has shape {array.shape}, the graph has {n} vertices")
-    return array
+    return array, present
 
 
 def _ids(vector, n: int, name: str, where: str) -> np.ndarray:
-    array = _dense(vector, n, -1, name, where)
+    array, present = _dense(vector, n, name, where)
     if array.dtype.kind not in "iu" and array.size:
         raise DomainMismatch(f"{where}: {name} has dtype {array.dtype}, wanted integers")
-    return array.astype(np.int64)
+    ids = array.astype(np.int64)
+    return ids if present is None else np.where(present, ids, -1)
 
 
-def _distances(dist, n: int) -> tuple[np.ndarray, np.ndarray]:
-    if hasattr(dist, "to_coo"):
-        reached = np.zeros(n, bool)
-        reached[dist.to_coo()[0]] = True
-        return _dense(dist, n, 0, "dist", "validate_sssp"), reached
-    dist = _dense(dist, n, 0, "dist", "validate_sssp")
-    if dist.dtype.kind == "f":
-        return dist, np.isfinite(dist)
-    return dist, dist >= 0
+def _distances(vector, n: int) -> tuple[np.ndarray, np.ndarray]:
+    dist, present = _dense(vector, n, "dist", "validate_sssp")
+    if present is None:
+        present = np.isfinite(dist) if dist.dtype.kind == "f" else dist >= 0
+    return dist, present
 
 
 # ---- the tree ---------------------------------------------------------------------
@@ -305,16 +304,17 @@ def _check_distances(dist, reached, parent, source: int) -> str | None:
     if not reached[source] or dist[source] != 0:
         return f"the distance of the source {source} is {dist[source] if reached[source] else 'missing'}"
     in_tree = parent >= 0
-    if not np.array_equal(in_tree, reached):
-        v = int((in_tree != reached).argmax())
-        return f"{v} has {'a parent but no distance' if in_tree[v] else 'a distance but no path from the source'}"
-    return None
+    if np.array_equal(in_tree, reached):
+        return None
+    v = int((in_tree != reached).argmax())
+    return (
+        f"{v} has a parent but no distance"
+        if in_tree[v]
+        else f"{v} has a distance but no path from the source"
+    )
 
 
 def _tight_tree(rows, indices, tight, source: int, n: int) -> np.ndarray:
-    import scipy.sparse as sp
-    from scipy.sparse.csgraph import breadth_first_order
-
     tight = tight & (rows != indices)
     graph = sp.csr_array((np.ones(int(tight.sum())), (rows[tight], indices[tight])), (n, n))
     order, before = breadth_first_order(graph, source)
@@ -355,16 +355,13 @@ class _Slack:
     """dist[u] + weight against dist[v], exact among integers."""
 
     def __init__(self, dist, weights, rtol):
-        kinds = {dist.dtype.kind, weights.dtype.kind}
-        self.exact = "f" not in kinds
-        if self.exact:
-            self.dist, self.weights = _to_int64(dist), _to_int64(weights)
-            if rtol is None and "f" not in {self.dist.dtype.kind, self.weights.dtype.kind}:
-                rtol = 0
-        else:
-            self.dist, self.weights = dist.astype(np.float64), weights.astype(np.float64)
-        floats = [array.dtype for array in (dist, weights) if array.dtype.kind == "f"] or [np.dtype(np.float64)]
-        self.rtol = max(8 * float(np.finfo(dtype).eps) for dtype in floats) if rtol is None else rtol
+        floats = [array.dtype for array in (dist, weights) if array.dtype.kind == "f"]
+        self.dist, self.weights = (
+            array.astype(np.float64) if floats else _to_int64(array) for array in (dist, weights)
+        )
+        if rtol is None and "f" in {self.dist.dtype.kind, self.weights.dtype.kind}:
+            rtol = 8 * max(float(np.finfo(dtype).eps) for dtype in floats or [np.float64])
+        self.rtol = rtol
 
     def of(self, rows, indices) -> tuple[np.ndarray, np.ndarray]:
         """For every edge: whether it is too long for its ends, and whether it is tight."""
@@ -376,9 +373,8 @@ class _Slack:
                 return ~(end <= total + room), np.abs(end - total) <= room
         if total.dtype.kind == "f":
             return ~(end <= total), end == total
-        wrapped = ((start ^ total) & (self.weights ^ total)) < 0  # beyond int64: above every distance, or below
-        beyond = wrapped & (start >= 0)
-        return np.where(wrapped, ~beyond, end > total), (end == total) & ~wrapped
+        wrapped = ((start ^ total) & (self.weights ^ total)) < 0  # beyond int64, on the side of start
+        return np.where(wrapped, start < 0, end > total), (end == total) & ~wrapped
 
     def describe(self, rows, indices, wrong) -> str | None:
         """The first of the edges numbered in `wrong`."""

@@ -142,8 +142,10 @@ def _spoilt(answer: np.ndarray) -> np.ndarray:
     return answer
 
 
-@pytest.mark.parametrize("arguments", [{"against": ["gunrock"]}, {"algorithms": ["mst"]}, {"orders": ["random"]},
-                                       {"orders": []}, {"repeat": 0}])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [{"against": ["gunrock"]}, {"algorithms": ["mst"]}, {"orders": ["random"]}, {"orders": []}, {"repeat": 0}],
+)
 def test_arguments_are_checked(arguments):
     with pytest.raises(InvalidValue, match="compare:"):
         bench.compare(["path:4"], **arguments)

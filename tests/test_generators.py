@@ -28,18 +28,31 @@ def is_symmetric(A):
 
 def check_report(A):
     report = A.report
-    assert report.edges - report.self_loops_dropped - report.duplicates_merged + report.reversed_added == A.nvals
+    assert (
+        report.edges - report.self_loops_dropped - report.duplicates_merged + report.reversed_added == A.nvals
+    )
     assert report.stored == A.nvals
     assert report.vertices == A.shape
     assert report.verb in str(report)
 
 
 # ---- R-MAT ------------------------------------------------------------------------
-@pytest.mark.parametrize("options", [
-    {}, {"symmetrize": False}, {"clean": False}, {"symmetrize": False, "clean": False}, {"weights": "int"},
-    {"weights": "uniform", "symmetrize": False}, {"weights": (5, 300), "clean": False}, {"parameters": "gtgraph"},
-    {"permute": False}, {"order": "degree"}, {"weights": "int", "dtype": "FP32"},
-])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"symmetrize": False},
+        {"clean": False},
+        {"symmetrize": False, "clean": False},
+        {"weights": "int"},
+        {"weights": "uniform", "symmetrize": False},
+        {"weights": (5, 300), "clean": False},
+        {"parameters": "gtgraph"},
+        {"permute": False},
+        {"order": "degree"},
+        {"weights": "int", "dtype": "FP32"},
+    ],
+)
 def test_rmat_from_its_edges(options):
     """The Matrix is what its raw edges say."""
     A = rmat(7, 8, seed=3, **options)
@@ -55,7 +68,11 @@ def test_rmat_from_its_edges(options):
     if clean:
         np.fill_diagonal(count, 0)
         assert A.report.self_loops_dropped == loops
-    pattern = A.to_dense(0) != 0 if "weights" not in options else np.isin(np.arange(128 * 128), flat(A)).reshape(128, 128)
+    pattern = (
+        A.to_dense(0) != 0
+        if "weights" not in options
+        else np.isin(np.arange(128 * 128), flat(A)).reshape(128, 128)
+    )
     assert np.array_equal(pattern, count > 0)
     if not clean and "weights" not in options:
         assert np.array_equal(A.to_dense(0), count)
@@ -76,7 +93,9 @@ def test_rmat_is_the_same_everywhere():
     assert cols[:8].tolist() == RMAT_COLS
 
 
-@pytest.mark.parametrize("make", [lambda: rmat(14, 16, weights="int"), lambda: uniform(5000, 60, symmetrize=False)])
+@pytest.mark.parametrize(
+    "make", [lambda: rmat(14, 16, weights="int"), lambda: uniform(5000, 60, symmetrize=False)]
+)
 def test_number_of_threads_does_not_matter(make):
     before = set_threads(1)
     try:
@@ -127,12 +146,26 @@ def test_rmat_sizes():
     assert rmat(0, clean=False).to_coo()[2].tolist() == [16]
     assert rmat(3, 0).nvals == 0
     assert rmat_edges(3, 0)[0].size == 0
-    for wrong in ({"scale": -1}, {"scale": 32}, {"scale": 2.5}, {"edge_factor": -1}, {"seed": -1},
-                  {"parameters": "erdos"}, {"parameters": (0.5, 0.5, 0.5, -0.5)}, {"parameters": (1, 0, 0)},
-                  {"weights": "heavy"}, {"weights": (3, 1)}, {"weights": (1, 300), "dtype": "UINT8"}):
+    for wrong in (
+        {"scale": -1},
+        {"scale": 32},
+        {"scale": 2.5},
+        {"edge_factor": -1},
+        {"seed": -1},
+        {"parameters": "erdos"},
+        {"parameters": (0.5, 0.5, 0.5, -0.5)},
+        {"parameters": (1, 0, 0)},
+        {"weights": "heavy"},
+        {"weights": (3, 1)},
+        {"weights": (1, 300), "dtype": "UINT8"},
+    ):
         with pytest.raises(InvalidValue, match=r"rmat: .*(got|fit)"):
             rmat(**{"scale": 3, **wrong})
-    for wrong in ({"weights": "uniform", "dtype": int}, {"weights": "int", "dtype": bool}, {"dtype": complex}):
+    for wrong in (
+        {"weights": "uniform", "dtype": int},
+        {"weights": "int", "dtype": bool},
+        {"dtype": complex},
+    ):
         with pytest.raises(DomainMismatch):
             rmat(3, **wrong)
     with pytest.raises(InvalidValue, match="order"):
@@ -186,7 +219,9 @@ def test_whole_grid(rows, cols, diagonal):
     A = grid(rows, cols, delete=0, diagonal=diagonal)
     expected = [
         (r * cols + c, s * cols + d)
-        for r in range(rows) for c in range(cols) for s, d in sorted(neighbours(r, c, rows, cols, diagonal))
+        for r in range(rows)
+        for c in range(cols)
+        for s, d in sorted(neighbours(r, c, rows, cols, diagonal))
     ]
     assert entries(A) == expected
     assert A.shape == (rows * cols, rows * cols)
@@ -234,3 +269,10 @@ def test_order():
         B = rmat(8)
     assert not B._block.rows.natural
     assert B.isequal(rmat(8))
+
+
+def test_progress_bar(capsys):
+    rmat(8)
+    assert capsys.readouterr().err == ""  # not a terminal
+    rmat(8, progress=True)
+    assert "generating rmat(8, 16)" in capsys.readouterr().err

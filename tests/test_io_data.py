@@ -11,7 +11,13 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, dijk
 
 from spgraph.io import FormatError, read, read_edgelist, read_matrix_market, to_scipy
 
-FORMATS = ("Matrix Market", "edge list", "DIMACS/PACE .gr", "'a u v w' lines", "'i j x' triples, 0-based, no header")
+FORMATS = (
+    "Matrix Market",
+    "edge list",
+    "DIMACS/PACE .gr",
+    "'a u v w' lines",
+    "'i j x' triples, 0-based, no header",
+)
 WITHOUT_BANNER = {"lagraph/west0067_noheader"}
 TIMES_NOT_WEIGHTS = {"CollegeMsg"}
 BOTH_TRIANGLES = {"graphblast/test_mesh", "graphblast/test_mis"}  # "symmetric", yet every edge stands twice
@@ -28,7 +34,9 @@ def load_json(name):
 
 MANIFEST = load_json("manifest.json") or []
 GRAPHS = [pytest.param(entry, id=entry["name"]) for entry in MANIFEST if entry["format"] in FORMATS]
-FIXTURES = [pytest.param(entry, id=entry["name"]) for entry in MANIFEST if "parser fixture" in entry["format"]]
+FIXTURES = [
+    pytest.param(entry, id=entry["name"]) for entry in MANIFEST if "parser fixture" in entry["format"]
+]
 GRAPHS = GRAPHS or [pytest.param(None, id="SPGRAPH_DATA not set")]
 FIXTURES = FIXTURES or [pytest.param(None, id="SPGRAPH_DATA not set")]
 
@@ -112,8 +120,11 @@ def test_weights(entry, data_dir, answers):
     """Distances with the file's own weights, along directed edges and along all."""
     found = answers[entry["name"]]
     for part, symmetrize in (("und", True), ("dir", False)):
-        recorded = [found[part][key] for key in ("sssp_file_s0", "sssp_file_s1", "sssp_file_s2")
-                    if key in found.get(part, {})]
+        recorded = [
+            found[part][key]
+            for key in ("sssp_file_s0", "sssp_file_s1", "sssp_file_s2")
+            if key in found.get(part, {})
+        ]
         if not recorded:
             continue
         A = read_entry(entry, data_dir, dup_op="min", symmetrize=symmetrize, drop_self_loops=True)
@@ -124,7 +135,10 @@ def test_weights(entry, data_dir, answers):
             reached = np.isfinite(dist)
             assert int(reached.sum()) == expected["reached"]
             if "sha256" in expected:
-                assert sha256(np.where(reached, np.floor(np.where(reached, dist, 0)), -1), "<i8") == expected["sha256"]
+                assert (
+                    sha256(np.where(reached, np.floor(np.where(reached, dist, 0)), -1), "<i8")
+                    == expected["sha256"]
+                )
             else:
                 assert np.isclose(dist[reached].sum(), expected["sum"], rtol=1e-4)
                 assert np.isclose(dist[reached].max(), expected["max"], rtol=1e-4)
@@ -153,4 +167,6 @@ def test_parser_fixtures(entry, data_dir):
     assert A.nvals == expected["stored"]
     theirs = scipy.io.mmread(path, spmatrix=False)
     theirs = theirs if isinstance(theirs, np.ndarray) else theirs.toarray()
-    assert np.array_equal(A.to_dense(0).astype(theirs.dtype), theirs.astype(A.dtype.np_type).astype(theirs.dtype))
+    assert np.array_equal(
+        A.to_dense(0).astype(theirs.dtype), theirs.astype(A.dtype.np_type).astype(theirs.dtype)
+    )

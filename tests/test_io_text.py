@@ -17,8 +17,12 @@ from spgraph.kernels.cpu import _specialise
 
 
 def table(data, fields, kinds, **options):
-    return Table(Text("test", data if isinstance(data, bytes) else data.encode()), 0, fields,
-                 **{"marks": b"#%", **options}).read(kinds)
+    return Table(
+        Text("test", data if isinstance(data, bytes) else data.encode()),
+        0,
+        fields,
+        **{"marks": b"#%", **options},
+    ).read(kinds)
 
 
 def read_floats(tokens):
@@ -35,15 +39,35 @@ def same_bits(values, tokens):
 doubles = st.integers(0, 2**64 - 1).map(lambda bits: struct.unpack("d", struct.pack("Q", bits))[0])
 halfway = st.builds(
     lambda mantissa, tail: f"{2 * mantissa + 1}{tail}",
-    st.integers(2**52, 2**53 - 1), st.sampled_from(["", ".0", "e0", "e-1", "e3", "00", "e-22", "e22"]),
+    st.integers(2**52, 2**53 - 1),
+    st.sampled_from(["", ".0", "e0", "e-1", "e3", "00", "e-22", "e22"]),
 )
 tokens = st.one_of(
     doubles.map(repr),
     st.floats(allow_nan=False, allow_infinity=False, width=32).map(repr),
-    st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-10**9, max_value=10**9).map(str),
+    st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**9), max_value=10**9).map(
+        str
+    ),
     halfway,
-    st.sampled_from(["inf", "-Inf", "NaN", "infinity", "-0", "0.", ".5", "+7", "1e5", "1E+05", "1e-400", "5e-324",
-                     "0.000000000000000000000000000001", "9007199254740993", "123456789012345678901234567890"]),
+    st.sampled_from(
+        [
+            "inf",
+            "-Inf",
+            "NaN",
+            "infinity",
+            "-0",
+            "0.",
+            ".5",
+            "+7",
+            "1e5",
+            "1E+05",
+            "1e-400",
+            "5e-324",
+            "0.000000000000000000000000000001",
+            "9007199254740993",
+            "123456789012345678901234567890",
+        ]
+    ),
 )
 
 
@@ -78,7 +102,9 @@ def test_kind_of_numbers():
         table("1\n1e999\n", 1, "f")
 
 
-@pytest.mark.parametrize("token", ["x", "1x", "--1", "+-1", "1_0", "0x10", "1e", "e5", ".", "-", "1.2.3", "1,5", "\x00"])
+@pytest.mark.parametrize(
+    "token", ["x", "1x", "--1", "+-1", "1_0", "0x10", "1e", "e5", ".", "-", "1.2.3", "1,5", "\x00"]
+)
 def test_no_numbers(token):
     for kind in "fn":
         with pytest.raises(FormatError, match=r"line 2: got .* expected a number"):
@@ -93,10 +119,17 @@ def test_lines():
     assert table("1, 2\n3 ,4\n5,6", 2, "ii", comma=b",")[1].tolist() == [2, 4, 6]
     assert table("a 1 2\na\t3 4", 2, "ii", letter=b"a")[0].tolist() == [1, 3]
     assert table("1 2 9 x\n3 4", 2, "ii", more=True)[1].tolist() == [2, 4]
-    for data, options in (("1 2\n3", {}), ("1 2\n3 4 5", {}), ("1,2\n3,,4", {"comma": b","}),
-                          ("1,2\n3 4", {"comma": b","}), ("1,2\n3,4,", {"comma": b","}), ("1,2\n,4", {"comma": b","}),
-                          ("a 1 2\nb 3 4", {"letter": b"a"}), ("a 1 2\na3 4", {"letter": b"a"}),
-                          ("a 1 2\na", {"letter": b"a"})):
+    for data, options in (
+        ("1 2\n3", {}),
+        ("1 2\n3 4 5", {}),
+        ("1,2\n3,,4", {"comma": b","}),
+        ("1,2\n3 4", {"comma": b","}),
+        ("1,2\n3,4,", {"comma": b","}),
+        ("1,2\n,4", {"comma": b","}),
+        ("a 1 2\nb 3 4", {"letter": b"a"}),
+        ("a 1 2\na3 4", {"letter": b"a"}),
+        ("a 1 2\na", {"letter": b"a"}),
+    ):
         with pytest.raises(FormatError, match=r"line 2: got .* expected"):
             table(data, 2, "ii", **options)
 
@@ -117,7 +150,13 @@ def test_blocks(pairs, size):
 
 @pytest.mark.compiled
 def test_compiled_like_interpreted():
-    words = [repr(float(x)) for x in np.random.default_rng(0).normal(size=50)] + ["inf", "-0", "1e-30", "7", ".25e3"]
+    words = [repr(float(x)) for x in np.random.default_rng(0).normal(size=50)] + [
+        "inf",
+        "-0",
+        "1e-30",
+        "7",
+        ".25e3",
+    ]
     before = _specialise.set_jit("always")
     try:
         same_bits(read_floats(words), words)
@@ -126,11 +165,18 @@ def test_compiled_like_interpreted():
             rows, weights = table("\n".join(f"{k} {w}" for k, w in enumerate(words)), 2, "if")
             assert rows.tolist() == list(range(len(words)))
             same_bits(weights, words)
-            for data, message in (("1 2\n3", "line 2: got '3'"), ("1 2\n9223372036854775808 1", "64 bits"),
-                                  ("1 2\n-9223372036854775809 1", "64 bits"), ("1 2\n1- 1", "got '1-'")):
+            for data, message in (
+                ("1 2\n3", "line 2: got '3'"),
+                ("1 2\n9223372036854775808 1", "64 bits"),
+                ("1 2\n-9223372036854775809 1", "64 bits"),
+                ("1 2\n1- 1", "got '1-'"),
+            ):
                 with pytest.raises(FormatError, match=message):
                     table(data, 2, "if")
-            assert table("-9223372036854775808\n9223372036854775807", 1, "i")[0].tolist() == [-(2**63), 2**63 - 1]
+            assert table("-9223372036854775808\n9223372036854775807", 1, "i")[0].tolist() == [
+                -(2**63),
+                2**63 - 1,
+            ]
     finally:
         _specialise.set_jit(before)
 

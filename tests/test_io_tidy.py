@@ -13,8 +13,14 @@ from spgraph.io import _coo, _keys
 from spgraph.io._coo import Edges, invalid, tidy
 
 N = 6
-FOLDS = {"min": min, "max": max, "plus": operator.add, "times": operator.mul, "first": lambda x, y: x,
-         "last": lambda x, y: y}
+FOLDS = {
+    "min": min,
+    "max": max,
+    "plus": operator.add,
+    "times": operator.mul,
+    "first": lambda x, y: x,
+    "last": lambda x, y: y,
+}
 
 pairs = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, N - 1), st.integers(-9, 9)), max_size=25)
 
@@ -60,8 +66,13 @@ def model(triples, fold, *, drop=False, mirror=None, symmetrize=False):
     return result
 
 
-@given(pairs, st.sampled_from(sorted(FOLDS)), st.booleans(), st.booleans(),
-       st.sampled_from([None, "symmetric", "skew-symmetric"]))
+@given(
+    pairs,
+    st.sampled_from(sorted(FOLDS)),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([None, "symmetric", "skew-symmetric"]),
+)
 def test_like_a_dictionary(triples, name, drop, symmetrize, mirror):
     csr = tidy(edges_of(triples, mirror), drop_self_loops=drop, symmetrize=symmetrize, dup_op=name)
     assert as_dict(csr) == model(triples, FOLDS[name], drop=drop, mirror=mirror, symmetrize=symmetrize)
@@ -73,7 +84,9 @@ def test_like_a_dictionary(triples, name, drop, symmetrize, mirror):
 
 @given(pairs, st.booleans(), st.booleans(), st.sampled_from([None, "symmetric"]))
 def test_patterns_stay_one_value(triples, drop, symmetrize, mirror):
-    csr = tidy(edges_of(triples, mirror, iso=True), drop_self_loops=drop, symmetrize=symmetrize, dup_op="plus")
+    csr = tidy(
+        edges_of(triples, mirror, iso=True), drop_self_loops=drop, symmetrize=symmetrize, dup_op="plus"
+    )
     expected = model(triples, FOLDS["first"], drop=drop, mirror=mirror, symmetrize=symmetrize)
     assert np.ndim(csr.values) == 0
     assert as_dict(csr).keys() == expected.keys()
@@ -98,15 +111,21 @@ def test_without_dup_op_duplicates_raise(triples):
 
 
 def test_the_message_names_the_first_repeated_entry():
-    with pytest.raises(InvalidValue, match=r"entry 3: the pair \(1, 2\), counted from 0, was there before"):
+    with pytest.raises(InvalidValue, match=r"entry 3: the pair \(1, 2\) was there before"):
         tidy(edges_of([(1, 2, 0), (0, 1, 0), (5, 5, 0), (1, 2, 0), (0, 1, 0)]))
-    with pytest.raises(InvalidValue, match=r"entry 4: the pair \(0, 1\)"):  # numbers of the input, not of what is left
+    with pytest.raises(
+        InvalidValue, match=r"entry 4: the pair \(0, 1\)"
+    ):  # numbers of the input, not of what is left
         tidy(edges_of([(2, 2, 0), (0, 1, 0), (5, 5, 0), (4, 4, 0), (0, 1, 0)]), drop_self_loops=True)
 
 
 def test_symmetrize_needs_agreement_or_an_operator():
     assert as_dict(tidy(edges_of([(0, 1, 3), (1, 0, 3), (2, 3, 4)]), symmetrize=True)) == {
-        (0, 1): 3, (1, 0): 3, (2, 3): 4, (3, 2): 4}
+        (0, 1): 3,
+        (1, 0): 3,
+        (2, 3): 4,
+        (3, 2): 4,
+    }
     with pytest.raises(InvalidValue, match=r"\(0, 1\) is 3 but \(1, 0\) is 5"):
         tidy(edges_of([(0, 1, 3), (1, 0, 5)]), symmetrize=True)
     both_nan = Edges(np.array([0, 1]), np.array([1, 0]), np.array([np.nan, np.nan]), 2, 2, "x", invalid("x"))
@@ -139,20 +158,32 @@ def test_sums_do_not_wrap():
         tidy(small, dup_op="plus")
 
 
-@pytest.mark.parametrize(("values", "dtype", "ok"), [
-    ([1, 127], np.int8, True), ([128], np.int8, False), ([-1], np.uint8, False), ([-1], np.uint64, False),
-    ([2**62], np.float32, True), ([1.0, -3.0], np.int64, True), ([1.5], np.int64, False),
-    ([np.nan], np.int64, False), ([1e300], np.float32, False), ([np.inf], np.float32, True),
-    ([2.0**63], np.int64, False), ([2.0**63], np.uint64, True), ([2.0**64], np.uint64, False),
-    ([0, 7], np.bool_, True),
-])
+@pytest.mark.parametrize(
+    ("values", "dtype", "ok"),
+    [
+        ([1, 127], np.int8, True),
+        ([128], np.int8, False),
+        ([-1], np.uint8, False),
+        ([-1], np.uint64, False),
+        ([2**62], np.float32, True),
+        ([1.0, -3.0], np.int64, True),
+        ([1.5], np.int64, False),
+        ([np.nan], np.int64, False),
+        ([1e300], np.float32, False),
+        ([np.inf], np.float32, True),
+        ([2.0**63], np.int64, False),
+        ([2.0**63], np.uint64, True),
+        ([2.0**64], np.uint64, False),
+        ([0, 7], np.bool_, True),
+    ],
+)
 def test_casts_lose_nothing_unseen(values, dtype, ok):
     edges = Edges(np.arange(len(values)), np.arange(len(values)), np.array(values), 9, 9, "x", invalid("x"))
     if ok:
         assert tidy(edges, dtype=dtype).values.tolist() == np.array(values).astype(dtype).tolist()
         assert tidy(edges, dtype=dtype).values.dtype == dtype
     else:
-        with pytest.raises(InvalidValue, match="entry 0: .* does not fit dtype"):
+        with pytest.raises(InvalidValue, match=r"entry 0: .* does not fit dtype"):
             tidy(edges, dtype=dtype)
 
 
@@ -181,7 +212,9 @@ def test_sorting_in_threads(keys, count):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_keys, "PARALLEL_SORT", 1)
         patch.setattr(_keys, "threads", lambda: count)
-        assert _keys.sort_keys(np.array(keys * 9)).tolist() == sorted(keys * 9)
+        array = np.array(keys * 9)
+        _keys.sort_keys(array)
+    assert array.tolist() == sorted(keys * 9)
 
 
 @given(st.lists(st.integers(0, 50), max_size=100), st.sampled_from([10, 63]))

@@ -11,11 +11,25 @@ from spgraph.io import read, read_edgelist, write
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Edges, invalid, tidy
 
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+]
 
 
 def matrix(rows, cols, values, shape, labels=None):
-    edges = Edges(np.array(rows, np.int64), np.array(cols, np.int64), values, *shape, "x", invalid("x"), labels=labels)
+    edges = Edges(
+        np.array(rows, np.int64), np.array(cols, np.int64), values, *shape, "x", invalid("x"), labels=labels
+    )
     return build_matrix(tidy(edges))
 
 
@@ -36,8 +50,13 @@ def matrices(draw):
 
 
 def same(A, B):
-    return A.shape == B.shape and A.dtype == B.dtype and all(
-        np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f") for mine, theirs in zip(A.to_coo(), B.to_coo())
+    return (
+        A.shape == B.shape
+        and A.dtype == B.dtype
+        and all(
+            np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+            for mine, theirs in zip(A.to_coo(), B.to_coo())
+        )
     )
 
 

@@ -137,8 +137,9 @@ print("numba" in sys.modules)
 
 def test_another_package_called_semirings_is_named(tmp_path):
     (tmp_path / "semirings.py").write_text("")
-    done = subprocess.run([sys.executable, "-c", "import spgraph"], capture_output=True, text=True, cwd=tmp_path,
-                          env={**os.environ, "PYTHONPATH": str(tmp_path)})  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", "import spgraph"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert done.returncode != 0
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: spgraph comes with a package named semirings")
@@ -148,15 +149,16 @@ def test_another_package_called_semirings_is_named(tmp_path):
 # ---- what is public ---------------------------------------------------------------------
 SURFACE = {
     "spgraph": {
-        "Context", "Matrix", "Scalar", "Vector", "agg", "algorithms", "bench", "binary", "dtypes", "exceptions",
-        "generators", "indexunary", "io", "monoid", "op", "oracle", "replace", "select", "semiring", "unary",
+        "Context", "Matrix", "Scalar", "Vector", "agg", "algorithms", "bench", "binary", "dtypes",
+        "exceptions", "generators", "indexunary", "io", "monoid", "op", "oracle", "replace", "select",
+        "semiring", "unary",
     },
     "spgraph.algorithms": {"PageRank", "bfs", "bfs_parents", "pagerank", "sssp", "sssp_parents"},
     "spgraph.bench": {"Comparison", "Disagreement", "Measurement", "Overhead", "compare", "overhead", "save"},
     "spgraph.generators": {"complete", "cycle", "grid", "path", "rmat", "rmat_edges", "star", "uniform"},
     "spgraph.io": {
-        "FormatError", "Report", "as_matrix", "from_networkx", "from_numpy", "from_scipy", "read", "read_dimacs",
-        "read_edgelist", "read_matrix_market", "to_networkx", "to_scipy", "write",
+        "FormatError", "Report", "as_matrix", "from_networkx", "from_numpy", "from_scipy", "read",
+        "read_dimacs", "read_edgelist", "read_matrix_market", "to_networkx", "to_scipy", "write",
     },
 }  # fmt: skip
 

@@ -22,7 +22,7 @@ from semirings_values import (
 )
 
 from semirings import binary, expr, unary
-from semirings.dtypes import BOOL, FP32, FP64, INT8, INT32, INT64, UINT64
+from semirings.dtypes import BOOL, FP32, FP64, INT8, INT64, UINT64
 from semirings.trace import trace
 
 OPERATORS = typed(*FUNCTION_KINDS)
@@ -65,18 +65,18 @@ def test_python_text_interpreted(reference):
     wrong = []
     for op in OPERATORS:
         arrays = operands(op)
-        step = max(1, len(arrays[0]) // 60)
+        step = max(1, len(arrays[0]) // 40)
         arrays = [a[::step] for a in arrays]
         wrong += disagreement(op, interpreted(op, arrays), reference[op.key][::step], arrays)
     assert not wrong
 
 
 # one integer type of each kind and size that Numba treats in its own way; positions once
-COMPILED_TYPES = (BOOL, INT8, INT32, INT64, UINT64, FP32, FP64)
+COMPILED_TYPES = (BOOL, INT8, INT64, UINT64, FP32, FP64)
 COMPILED = [
     op
     for op in OPERATORS
-    if op.type in COMPILED_TYPES and op.kind != "select" and (not op.positional or op.type in (INT32, INT64))
+    if op.type in COMPILED_TYPES and op.kind != "select" and (not op.positional or op.type == INT64)
 ]
 
 
@@ -100,9 +100,18 @@ def test_cuda_text_compiled_for_the_host(reference, tmp_path):
     assert not wrong
 
 
+def each_with_another_type():
+    """Every operator once, with the types taken in turn; all types of all would take a minute."""
+    typed_ops = defaultdict(list)
+    for op in OPERATORS:
+        if op.kind != "select":
+            typed_ops[op.parent].append(op)
+    return [ops[k % len(ops)] for k, ops in enumerate(typed_ops.values())]
+
+
 def test_cuda_text_compiles_for_sm_90():
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings and nvidia-cuda-nvrtc compile here")
-    text = cuda_source(OPERATORS, 'extern "C" __global__').encode()
+    text = cuda_source(each_with_another_type(), 'extern "C" __global__').encode()
     error, program = nvrtc.nvrtcCreateProgram(text, b"ops.cu", 0, [], [])
     assert error == 0
     options = [b"-arch=sm_90", b"-std=c++17"]

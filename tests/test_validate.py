@@ -13,13 +13,19 @@ from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBo
 from spgraph.validate import validate_bfs, validate_sssp
 
 N = 7
-triples = st.dictionaries(st.tuples(st.integers(0, N - 1), st.integers(0, N - 1)), st.integers(0, 4), max_size=20)
+triples = st.dictionaries(
+    st.tuples(st.integers(0, N - 1), st.integers(0, N - 1)), st.integers(0, 4), max_size=20
+)
 
 
 def csr(edges, n=N, dtype=np.int64):
     order = sorted(edges)
     rows = np.array([u for u, _ in order], np.int64)
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n)))) if order else np.zeros(n + 1, np.int64)
+    indptr = (
+        np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n))))
+        if order
+        else np.zeros(n + 1, np.int64)
+    )
     return indptr, np.array([v for _, v in order], np.int64), np.array([edges[pair] for pair in order], dtype)
 
 
@@ -75,7 +81,9 @@ def test_wrong_bfs_answers(edges, source, directed, data):
         parent[data.draw(st.integers(0, N - 1))] = data.draw(st.integers(-1, N - 1))
     report = validate_bfs(csr(edges)[:2], source, parent, level)
     depth_ok = all(
-        p == v if v == source else (p < 0) == (level[v] < 0) and (p < 0 or ((p, v) in edges and level[p] == level[v] - 1))
+        p == v
+        if v == source
+        else (p < 0) == (level[v] < 0) and (p < 0 or ((p, v) in edges and level[p] == level[v] - 1))
         for v, p in enumerate(parent)
     )
     assert report.ok == depth_ok, str(report)
@@ -84,21 +92,24 @@ def test_wrong_bfs_answers(edges, source, directed, data):
 PATH = undirected({(0, 1): 1, (1, 2): 1, (2, 3): 1, (4, 5): 1})
 
 
-@pytest.mark.parametrize(("parent", "level", "rules", "message"), [
-    ([0, 0, 1, 2, -1, -1, -1], None, [], ""),
-    ([1, 0, 1, 2, -1, -1, -1], None, [1], "the parent of the source 0 is 1, not itself"),
-    ([-1, 0, 1, 2, -1, -1, -1], None, [1], "the parent of the source 0 is -1, not itself"),
-    ([0, 0, 3, 2, -1, -1, -1], None, [1], "from 2 the parents never lead to the source 0"),
-    ([0, 0, 1, 2, 5, 4, -1], None, [1], "from 4 the parents never lead to the source 0"),
-    ([0, 0, 1, 9, -1, -1, -1], None, [1], "the parent of 3 is 9, there are 7 vertices"),
-    ([0, 0, 1, 2, -1, -1, -1], [0, 1, 2, 2, -1, -1, -1], [2], "tree edge 2 -> 3 joins levels 2 and 2"),
-    ([0, 0, 1, 2, -1, -1, -1], [1, 2, 3, 4, -1, -1, -1], [2], "the level of the source 0 is 1"),
-    ([0, 0, 1, 2, -1, -1, -1], [0, 1, 2, 3, 0, -1, -1], [2], "4 has a level but no parent"),
-    ([0, 0, 1, 2, -1, -1, -1], [0, 1, 2, -1, -1, -1, -1], [2], "3 has a parent but no level"),
-    ([0, 0, 1, -1, -1, -1, -1], None, [3, 4], "edge 2 -> 3 leaves the tree"),
-    ([0, 0, 1, 2, 3, 4, -1], None, [5], "there is no edge 3 -> 4"),
-    ([0, 0, 0, 2, -1, -1, -1], None, [5], "there is no edge 0 -> 2"),
-])
+@pytest.mark.parametrize(
+    ("parent", "level", "rules", "message"),
+    [
+        ([0, 0, 1, 2, -1, -1, -1], None, [], ""),
+        ([1, 0, 1, 2, -1, -1, -1], None, [1], "the parent of the source 0 is 1, not itself"),
+        ([-1, 0, 1, 2, -1, -1, -1], None, [1], "the parent of the source 0 is -1, not itself"),
+        ([0, 0, 3, 2, -1, -1, -1], None, [1], "from 2 the parents never lead to the source 0"),
+        ([0, 0, 1, 2, 5, 4, -1], None, [1], "from 4 the parents never lead to the source 0"),
+        ([0, 0, 1, 9, -1, -1, -1], None, [1], "the parent of 3 is 9, there are 7 vertices"),
+        ([0, 0, 1, 2, -1, -1, -1], [0, 1, 2, 2, -1, -1, -1], [2], "tree edge 2 -> 3 joins levels 2 and 2"),
+        ([0, 0, 1, 2, -1, -1, -1], [1, 2, 3, 4, -1, -1, -1], [2], "the level of the source 0 is 1"),
+        ([0, 0, 1, 2, -1, -1, -1], [0, 1, 2, 3, 0, -1, -1], [2], "4 has a level but no parent"),
+        ([0, 0, 1, 2, -1, -1, -1], [0, 1, 2, -1, -1, -1, -1], [2], "3 has a parent but no level"),
+        ([0, 0, 1, -1, -1, -1, -1], None, [3, 4], "edge 2 -> 3 leaves the tree"),
+        ([0, 0, 1, 2, 3, 4, -1], None, [5], "there is no edge 3 -> 4"),
+        ([0, 0, 0, 2, -1, -1, -1], None, [5], "there is no edge 0 -> 2"),
+    ],
+)
 def test_each_bfs_rule(parent, level, rules, message):
     report = validate_bfs(csr(PATH)[:2], 0, parent, level)
     assert set(rules) <= set(broken(report))
@@ -124,6 +135,7 @@ def test_kinds_of_input():
     assert validate_bfs(sp.csc_array(nx.to_scipy_sparse_array(nx.path_graph(4))), np.int32(0), [0, 0, 1, 2])
     assert validate_sssp(A, 0, level, parent)
     assert validate_bfs(sg.generators.path(1), 0, [0])
+    assert validate_bfs(A, 0, sg.Vector.from_coo([0, 1, 2, 3], [0, 0, 1, 2], "UINT64", size=4), level)
     isolated = sg.Vector.from_coo([2], [2], size=3)
     assert validate_bfs(sg.Matrix(bool, 3, 3), 2, isolated)
     for source in (4, -1, 1.5, None):
@@ -163,18 +175,36 @@ def test_wrong_distances(edges, source, data):
 LINE = {(0, 1): 2, (1, 2): 3, (0, 2): 9, (4, 5): 0, (5, 4): 0}
 
 
-@pytest.mark.parametrize(("dist", "parent", "rules", "message"), [
-    ([0, 2, 5, -1, -1, -1, -1], [0, 0, 1, -1, -1, -1, -1], [], ""),
-    ([1, 3, 6, -1, -1, -1, -1], [0, 0, 1, -1, -1, -1, -1], [1], "the distance of the source 0 is 1"),
-    ([-1, 2, 5, -1, -1, -1, -1], [0, 0, 1, -1, -1, -1, -1], [1, 2], "the distance of the source 0 is missing"),
-    ([0, 2, 5, -1, 0, 0, -1], [0, 0, 1, -1, 5, 4, -1], [1], "from 4 the parents never lead"),
-    ([0, 2, 5, -1, 0, 0, -1], None, [1], "4 has a distance but no path from the source"),
-    ([0, 2, 5, -1, -1, -1, -1], [0, 0, -1, -1, -1, -1, -1], [1], "2 has a distance but no path"),
-    ([0, 2, 5, -1, -1, -1, -1], [0, 0, 0, -1, -1, -1, -1], [2], "edge 0 -> 2 of weight 9 joins distances 0 and 5"),
-    ([0, 2, 9, -1, -1, -1, -1], [0, 0, 0, -1, -1, -1, -1], [3], "edge 1 -> 2 of weight 3 joins distances 2 and 9"),
-    ([0, 2, -1, -1, -1, -1, -1], [0, 0, -1, -1, -1, -1, -1], [4], "edge 0 -> 2 leaves the tree"),
-    ([0, 2, 5, 7, -1, -1, -1], [0, 0, 1, 2, -1, -1, -1], [5], "there is no edge 2 -> 3"),
-])
+@pytest.mark.parametrize(
+    ("dist", "parent", "rules", "message"),
+    [
+        ([0, 2, 5, -1, -1, -1, -1], [0, 0, 1, -1, -1, -1, -1], [], ""),
+        ([1, 3, 6, -1, -1, -1, -1], [0, 0, 1, -1, -1, -1, -1], [1], "the distance of the source 0 is 1"),
+        (
+            [-1, 2, 5, -1, -1, -1, -1],
+            [0, 0, 1, -1, -1, -1, -1],
+            [1, 2],
+            "the distance of the source 0 is missing",
+        ),
+        ([0, 2, 5, -1, 0, 0, -1], [0, 0, 1, -1, 5, 4, -1], [1], "from 4 the parents never lead"),
+        ([0, 2, 5, -1, 0, 0, -1], None, [1], "4 has a distance but no path from the source"),
+        ([0, 2, 5, -1, -1, -1, -1], [0, 0, -1, -1, -1, -1, -1], [1], "2 has a distance but no path"),
+        (
+            [0, 2, 5, -1, -1, -1, -1],
+            [0, 0, 0, -1, -1, -1, -1],
+            [2],
+            "edge 0 -> 2 of weight 9 joins distances 0 and 5",
+        ),
+        (
+            [0, 2, 9, -1, -1, -1, -1],
+            [0, 0, 0, -1, -1, -1, -1],
+            [3],
+            "edge 1 -> 2 of weight 3 joins distances 2 and 9",
+        ),
+        ([0, 2, -1, -1, -1, -1, -1], [0, 0, -1, -1, -1, -1, -1], [4], "edge 0 -> 2 leaves the tree"),
+        ([0, 2, 5, 7, -1, -1, -1], [0, 0, 1, 2, -1, -1, -1], [5], "there is no edge 2 -> 3"),
+    ],
+)
 def test_each_sssp_rule(dist, parent, rules, message):
     report = validate_sssp(csr(LINE), 0, dist, parent)
     assert broken(report) == rules

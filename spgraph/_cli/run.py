@@ -217,7 +217,8 @@ class _Run:
 
     def rate(self, A: Matrix, columns: dict[str, Any]) -> None:
         edges, how = _component_edges(A, next(iter(columns.values())), self.args)
-        median = [entry["median"] for entry in self.facts["times"].values()][-1]  # of the tree, if there is one
+        *_, last = self.facts["times"].values()  # of the tree, if there is one
+        median = last["median"]
         self.facts.update(component_edges=edges, teps=edges / median)
         self.say("", f"{edges:,} {how} edges in what was reached: {rated(edges / median, 'TEPS')}")
 

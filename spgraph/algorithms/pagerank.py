@@ -96,12 +96,12 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     jump = _distribution("personalization", personalization, n, dtype)
     sink = jump if dangling is None else _distribution("dangling", dangling, n, dtype)
     rank = (jump if nstart is None else _distribution("nstart", nstart, n, dtype)).dup()
-    share, follow = _shares(A, alpha, weighted, dtype)
+    share, idle, follow = _shares(A, alpha, weighted, dtype)
     new, flow = Vector(dtype, n), Vector(dtype, n)
     residual, converged, iterations = math.inf, n == 0, 0
     while not converged and iterations < max_iter:
         flow << binary.times(rank & share)  # f = r .* (alpha / outweight)
-        lost = alpha - flow.reduce(monoid.plus).get(0)  # alpha times the rank of dangling vertices
+        lost = alpha * binary.first(rank & idle).reduce(monoid.plus).get(0) if idle.nvals else 0.0
         if sink is jump:
             new << _scaled(jump, 1 - alpha + lost)  # t = (1 - alpha + lost) p
         else:
@@ -159,7 +159,7 @@ def _distribution(name: str, given, n: int, dtype: np.dtype) -> Vector:
 
 
 def _shares(A: Matrix, alpha: float, weighted: bool, dtype: np.dtype):
-    """alpha / out-weight of every vertex (0 if dangling), and the semiring that follows edges."""
+    """alpha / out-weight of every vertex (0 if dangling), the dangling ones, the semiring that follows edges."""
     weighted = weighted and not (A.dtype == bool and A.nvals and A.reduce_scalar(monoid.land).value)
     if weighted:
         least = A.reduce_scalar(monoid.min).get(0)
@@ -174,7 +174,9 @@ def _shares(A: Matrix, alpha: float, weighted: bool, dtype: np.dtype):
     share = Vector(dtype, A.nrows)
     share << dtype.type(0)
     share(out.S) << out.apply(binary.truediv, left=dtype.type(alpha))
-    return share, semiring.plus_times[dtype] if weighted else semiring.plus_first[dtype]
+    idle = Vector(bool, A.nrows)
+    idle(~out.S) << True
+    return share, idle, semiring.plus_times[dtype] if weighted else semiring.plus_first[dtype]
 
 
 def _result(rank: Vector, iterations: int, residual: float, converged: bool) -> PageRank:

@@ -166,7 +166,7 @@ def _bucket_width(A: Matrix) -> float:
     mean, degree = total / max(A.nvals, 1), A.nvals / max(A.nrows, 1)
     if not 0 < mean < np.inf:
         return 1.0
-    return mean * (64 if degree < 8 else 8 / degree * 8)
+    return mean * (16 if degree < 8 else 8 / degree)
 
 
 def _bellman_ford(A: Matrix, dist: Vector, near: Vector, new: Vector, min_plus) -> None:

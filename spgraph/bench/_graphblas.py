@@ -209,10 +209,12 @@ def _pagerank(out: Vector, follow, problem: Problem) -> Vector:
     rank, new, flow = (Vector(problem.dtype, n) for _ in range(3))
     rank << dtype(1 / n)
     share = out.apply(binary.truediv, left=dtype(alpha)).new()
+    idle = Vector(bool, n)
+    idle(~out.S) << True
     for _ in range(problem.iterations):
         flow << binary.times(rank & share)
-        lost = alpha - flow.reduce(monoid.plus).get(0)
-        new << dtype((1 - alpha + lost) / n)
+        lost = binary.first(rank & idle).reduce(monoid.plus).get(0) if idle.nvals else 0
+        new << dtype((1 - alpha + alpha * lost) / n)
         follow(new, flow)
         rank << binary.minus(new & rank)
         rank << unary.abs(rank)

@@ -73,11 +73,12 @@ def _pagerank(AT: sp.csr_array, out: np.ndarray, problem: Problem) -> np.ndarray
     n, alpha, dtype = problem.n, problem.alpha, problem.dtype.type
     share = np.zeros(n, dtype)
     np.divide(dtype(alpha), out, out=share, where=out > 0)
+    idle = np.flatnonzero(out == 0)
     rank = np.full(n, 1 / n, dtype)
     for _ in range(problem.iterations):
         flow = rank * share
         new = AT @ flow
-        new += dtype((1 - alpha + alpha - flow.sum()) / n)
+        new += dtype((1 - alpha + alpha * rank[idle].sum()) / n)
         np.abs(new - rank).sum()  # the residual, which every engine computes
         rank = new
     return rank

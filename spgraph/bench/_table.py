@@ -15,8 +15,9 @@ def comparison_table(comparison: Comparison) -> str:
     blocks = [_graph_block(comparison, graph) for graph in comparison.graphs]
     arguments = comparison.arguments
     foot = [
-        f"Medians of {arguments['repeat']} turns, {arguments['threads']} threads. In brackets: how many times as long",
-        "as spgraph (order natural / degree). The text of each peer is its fastest:",
+        f"Medians of {arguments['repeat']} turns, {arguments['threads']} threads.",
+        "In brackets: how many times as long as spgraph (order natural / degree).",
+        "The text of each peer is its fastest:",
     ]
     foot += [
         f"  {row.graph} {row.algorithm}: {row.engine}, {row.text}"

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from semirings import expr as ex
+from semirings.expr import cast_array
 from spgraph import context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, Mask, view_mask
@@ -24,7 +25,7 @@ from spgraph.engine.vector_write import differences, write
 from spgraph.engine.workspace import workspace
 from spgraph.kernels.cpu import pull as pull_kernels
 from spgraph.kernels.cpu import push as push_kernels
-from spgraph.kernels.cpu._specialise import get_kernel
+from spgraph.kernels.cpu._specialise import Block, get_kernel
 from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, parallel_for, split_rows, threads
 
 __all__ = ["mxv"]
@@ -35,6 +36,7 @@ NO_IDS = np.empty(0, np.int64)
 # Making the CSR of the transpose costs about this many gathers per entry; it is
 # made once the work that it would have saved adds up to that.
 TRANSPOSE_COST = 6
+DENSE_SHARE = 8  # a u with more than size / this entries is gathered without branches
 LONG_LIST = 64  # a list is long from size / this on
 MOST_RANGES = 16  # column ranges that push is spread over; each costs an offset per row
 
@@ -45,7 +47,7 @@ class Term(NamedTuple):
     mult: tuple  # (Expr, input names) over a, u, i, k
     dtype: np.dtype  # the monoid's type
     idempotent: bool
-    stops: bool  # the monoid has a terminal value, or any is
+    stops: bool  # rows are expected to reach a terminal value (any, or a Boolean; the least number of a type hardly ever)
     constant: np.generic | None  # the product's value when it depends on no operand
     uses: frozenset
 
@@ -76,7 +78,7 @@ def _term(semiring, flipped: bool, a_dtype, u_dtype) -> Term:
     uses = ex.inputs(expr)
     constant = None if uses else dtype.type(ex.evaluate(expr, {}))
     term = Term((expr, ("a", "u", "i", "k")), dtype, bool(monoid.idempotent or monoid.terminal_any),
-                bool(monoid.terminal_any or monoid.terminal is not None), constant, uses)
+                bool(monoid.terminal_any or (dtype == np.bool_ and monoid.terminal is not None)), constant, uses)
     _terms[key] = term
     return term
 
@@ -304,13 +306,14 @@ class _Product:
         noting = changed is not None and not fresh
         bits = np.zeros(out.size, np.uint8) if noting else EMPTY_BITS
         u_full = u.format == "full"
-        key = ("pull", self.semiring.key, self.flipped, A.dtype, A.iso, u.dtype, u.iso, u_full, view.code,
+        gather = self._gather()
+        key = (gather, self.semiring.key, self.flipped, A.dtype, A.iso, u.dtype, u.iso, u_full, view.code,
                view.values.dtype, out.dtype, fresh, full, self.replace, noting, None if fresh or accum is None else accum.key,
                A.rows.natural and A.cols.natural)
         kernel = _kernels.get(key)
         if kernel is None:
             kernel = self._make(key, pull_kernels.pull, A, out.dtype, U_FULL=u_full, REPLACE=self.replace,
-                                ACCUM=accum is not None, C_FULL=full, FRESH=fresh, CHANGED=noting)
+                                ACCUM=accum is not None, C_FULL=full, FRESH=fresh, CHANGED=noting, GATHER=Block(gather))
         work = A.nvals + A.nrows
         args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
                 present, values, bits, *self._ids(A))
@@ -319,6 +322,11 @@ class _Product:
         out.set_bitmap(present, values, nvals)
         if noting:
             changed.set_bitmap(bits, values.copy(), sum(number for _, number in counts), partition=out.partition)
+
+    def _gather(self) -> str:
+        """How a row is reduced: up to the terminal value, or all of it without branches."""
+        dense = self.u.nvals * DENSE_SHARE >= self.u.size
+        return "gather_until" if self.term.stops or not dense else "gather_all"
 
     # ---- kernels ---------------------------------------------------------------
     def _ids(self, A, swap=False):
@@ -367,6 +375,4 @@ _ones: dict = {}
 
 def cast_scalar(value, dtype):
     """`value` in another dtype, by the rules of `semirings.expr.cast`."""
-    if value.dtype == dtype:
-        return value
-    return dtype.type(ex.evaluate(ex.cast(ex.Const(value, value.dtype), dtype), {}))
+    return value if value.dtype == dtype else cast_array(value, dtype)[()]

@@ -9,7 +9,7 @@ import numpy as np
 from semirings import dtypes
 from semirings.exceptions import DomainMismatch, InvalidValue
 from spgraph.io._coo import Csr
-from spgraph.io._keys import bits_for, group, mirror_upper, offsets, sort_keys
+from spgraph.io._keys import PIECE, bits_for, first_of_runs, in_threads, offsets, sort_keys, unpack
 from spgraph.io._report import Report
 
 __all__ = ["Weights", "check_count", "from_keys", "stream"]
@@ -48,7 +48,7 @@ class Weights:
     """
 
     def __init__(self, spec, dtype, seed: int, where: str):
-        self.seed = seed
+        self.salt = stream(seed, WEIGHTS).integers(0, 2**64 - 1, dtype=np.uint64, endpoint=True)
         self.where = where
         if isinstance(spec, str) and spec == "int":
             spec = (1, 64)
@@ -75,52 +75,90 @@ class Weights:
             if self.range[0] < info.min or self.range[1] > info.max:
                 raise InvalidValue(f"{self.where}: weights: {self.range} does not fit {self.dtype}")
 
-    def draw(self, count: int):
-        """Values for so many edges; one scalar where all are equal."""
+    def draw(self, rows: np.ndarray, cols: np.ndarray):
+        """Values for edges; one scalar where all are equal. (u, v) and (v, u) get the same.
+
+        Each is a hash of the seed and the pair (the finaliser of splitmix64), so
+        that it does not matter in which order or by how many threads they are made.
+        """
         if self.spec is None:
             return self.dtype.type(1)
-        random = stream(self.seed, WEIGHTS)
+        values = np.empty(rows.size, self.dtype)
+
+        def some(lo):
+            piece = slice(lo, lo + PIECE)
+            bits = np.minimum(rows[piece], cols[piece]).astype(np.uint64)
+            bits <<= np.uint64(32)
+            bits |= np.maximum(rows[piece], cols[piece]).astype(np.uint64)
+            values[piece] = self._scaled(_hash(bits, self.salt))
+
+        in_threads(some, range(0, rows.size, PIECE))
+        return values
+
+    def _scaled(self, bits: np.ndarray) -> np.ndarray:
         if not self.range:
-            wide = self.dtype if self.dtype.itemsize in (4, 8) else np.dtype(np.float64)
-            return random.random(count, dtype=wide).astype(self.dtype, copy=False)
+            bits >>= np.uint64(64 - np.finfo(self.dtype).nmant - 1)
+            return np.ldexp(bits.astype(self.dtype), -np.finfo(self.dtype).nmant - 1)
         lo, hi = self.range
-        narrow = np.uint8 if hi - lo < 256 else np.int64
-        if narrow is np.uint8 and 0 <= lo and hi < 256:
-            return random.integers(lo, hi, count, dtype=np.uint8, endpoint=True).astype(self.dtype)
-        return random.integers(lo, hi, count, endpoint=True).astype(self.dtype)
+        if hi - lo < 2**32:
+            bits >>= np.uint64(32)
+            bits *= np.uint64(hi - lo + 1)
+            bits >>= np.uint64(32)
+        elif hi - lo < 2**64 - 1:
+            bits %= np.uint64(hi - lo + 1)
+        bits += np.uint64(lo % 2**64)  # modulo 2**64: two's complement where lo is negative
+        return bits.view(np.int64)
 
 
-def from_keys(keys: np.ndarray, n: int, weights: Weights, *, source: str, generated: int, loops: int,
-              undirected: bool, multiplicities: bool = False) -> Csr:
-    """Sort, merge and (if undirected) mirror edges given as keys.
+def _hash(bits: np.ndarray, salt: np.uint64) -> np.ndarray:
+    bits += salt
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return bits
+
+
+def from_keys(
+    keys: np.ndarray,
+    n: int,
+    weights: Weights,
+    *,
+    source: str,
+    generated: int,
+    loops: int = 0,
+    undirected: bool,
+    multiplicities: bool = False,
+) -> Csr:
+    """Sort and merge edges given as keys, and weigh them.
 
     Parameters
     ----------
     keys : ndarray of int64
-        ``row << bits | column``, with row <= column when undirected. Taken over.
-    generated : int
-        For the report: edges made.
-    loops : int
-        How many keys are negative: self-loops to drop.
+        ``row << bits | column``, in both directions if undirected (a self-loop
+        once). Taken over. Negative ones are to be dropped.
+    generated, loops : int
+        For the report: edges made, self-loops dropped.
     multiplicities : bool
         Parallel edges are counted in the values instead of being dropped.
     """
-    bits = bits_for(n)
-    keys = sort_keys(keys)[loops:]
-    starts = group(keys)
-    merged = keys.size - starts.size
+    sort_keys(keys)
+    keys = keys[np.searchsorted(keys, 0) :]
+    first = first_of_runs(keys)
+    rows, cols = unpack(keys, bits_for(n), first, np.int32)
     if multiplicities:
-        values = np.diff(np.append(starts, keys.size)).astype(weights.dtype)
+        values = np.diff(np.append(np.flatnonzero(first), keys.size)).astype(weights.dtype)
     else:
-        values = weights.draw(starts.size)
-    if merged:
-        keys = keys[starts]
-    rows = (keys >> bits).astype(np.int32)
-    keys &= (1 << bits) - 1
-    cols = keys.astype(np.int32)
-    if undirected:
-        indptr, indices, values = mirror_upper(rows, cols, values, n)
-    else:
-        indptr, indices = offsets(rows, n), cols
-    report = Report(source, (n, n), generated, loops, merged, indices.size - rows.size, indices.size, "generated")
-    return Csr(indptr, indices, values, n, n, True if undirected else None, report)
+        values = weights.draw(rows, cols)
+    edges = (rows.size + int(np.count_nonzero(rows == cols))) // 2 if undirected else rows.size
+    report = Report(
+        source,
+        (n, n),
+        generated,
+        self_loops_dropped=loops,
+        duplicates_merged=generated - loops - edges,
+        reversed_added=rows.size - edges,
+        stored=rows.size,
+        verb="generated",
+    )
+    return Csr(offsets(rows, n), cols, values, n, n, True if undirected else None, report)

@@ -17,7 +17,9 @@ import numpy as np
 from semirings.exceptions import InvalidValue
 from spgraph.generators._common import Weights, check_count, from_keys, stream
 from spgraph.io._build import build_matrix
+from spgraph.io._coo import Csr
 from spgraph.io._keys import bits_for, in_threads
+from spgraph.io._text import progress_bar
 
 __all__ = ["rmat", "rmat_edges", "uniform"]
 
@@ -27,8 +29,20 @@ PERMUTATION = 1 << 33
 LOOP = -1  # the key of a self-loop that is to be dropped
 
 
-def rmat(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=True, symmetrize=True, clean=True,
-         weights=None, dtype=None, order=None):
+def rmat(
+    scale,
+    edge_factor=16,
+    *,
+    parameters="graph500",
+    seed=0,
+    permute=True,
+    symmetrize=True,
+    clean=True,
+    weights=None,
+    dtype=None,
+    order=None,
+    progress=None,
+):
     """A power-law graph with 2**scale vertices and edge_factor * 2**scale edges before cleaning.
 
     Parameters
@@ -54,6 +68,8 @@ def rmat(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=True, 
         Type of the values.
     order : {"natural", "degree"}, optional
         Order in memory; default: the context's.
+    progress : bool, optional
+        Default: a bar on terminals for what takes longer than a second.
 
     Returns
     -------
@@ -66,10 +82,10 @@ def rmat(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=True, 
     ((256, 256), 4096)
     """
     n, count, seed = _check("rmat", scale, edge_factor, seed)
-    raw = not clean and weights is None
-    chosen = Weights(weights, np.int64 if raw and dtype is None else dtype, seed, "rmat")
+    chosen = _weights("rmat", weights, dtype, seed, clean)
     draw = _Quadrants(n, parameters, permute, seed)
-    return _random_graph(draw, count, chosen, symmetrize, clean, raw, f"rmat({scale}, {edge_factor})", order)
+    source = f"rmat({scale}, {edge_factor})"
+    return build_matrix(_random_graph(draw, count, chosen, symmetrize, clean, source, progress), order)
 
 
 def rmat_edges(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=True):
@@ -87,13 +103,17 @@ def rmat_edges(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=
     """
     n, count, seed = _check("rmat_edges", scale, edge_factor, seed)
     draw = _Quadrants(n, parameters, permute, seed)
-    pairs = in_threads(lambda chunk: draw(chunk, min(CHUNK, count - chunk * CHUNK)), range(-(-count // CHUNK)))
+    pairs = in_threads(
+        lambda chunk: draw(chunk, min(CHUNK, count - chunk * CHUNK)), range(-(-count // CHUNK))
+    )
     if not pairs:
         return np.empty(0, np.int32), np.empty(0, np.int32)
     return np.concatenate([rows for rows, _ in pairs]), np.concatenate([cols for _, cols in pairs])
 
 
-def uniform(n, degree=16, *, seed=0, symmetrize=True, clean=True, weights=None, dtype=None, order=None):
+def uniform(
+    n, degree=16, *, seed=0, symmetrize=True, clean=True, weights=None, dtype=None, order=None, progress=None
+):
     """A random graph: the ends of every edge are drawn uniformly.
 
     Parameters
@@ -104,7 +124,7 @@ def uniform(n, degree=16, *, seed=0, symmetrize=True, clean=True, weights=None, 
         Mean degree before cleaning: n * degree / 2 edges are drawn when
         undirected, n * degree when directed.
     seed : int
-    symmetrize, clean, weights, dtype, order
+    symmetrize, clean, weights, dtype, order, progress
         As for `rmat`.
 
     Returns
@@ -121,15 +141,21 @@ def uniform(n, degree=16, *, seed=0, symmetrize=True, clean=True, weights=None, 
     degree = check_count(degree, "degree", "uniform")
     seed = check_count(seed, "seed", "uniform", high=2**128)
     count = n * degree // (2 if symmetrize else 1)
-    raw = not clean and weights is None
-    chosen = Weights(weights, np.int64 if raw and dtype is None else dtype, seed, "uniform")
+    chosen = _weights("uniform", weights, dtype, seed, clean)
 
     def draw(chunk, size):
         random = stream(seed, chunk)
         return random.integers(0, n, size, dtype=np.int32), random.integers(0, n, size, dtype=np.int32)
 
     draw.n = n
-    return _random_graph(draw, count, chosen, symmetrize, clean, raw, f"uniform({n}, {degree})", order)
+    source = f"uniform({n}, {degree})"
+    return build_matrix(_random_graph(draw, count, chosen, symmetrize, clean, source, progress), order)
+
+
+def _weights(where: str, weights, dtype, seed: int, clean: bool) -> Weights:
+    """As asked for; the default dtype holds counts where parallel edges are counted."""
+    counts = weights is None and dtype is None and not clean
+    return Weights(weights, np.int64 if counts else dtype, seed, where)
 
 
 def _check(where: str, scale, edge_factor, seed) -> tuple[int, int, int]:
@@ -143,10 +169,14 @@ class _Quadrants:
 
     def __init__(self, n: int, parameters, permute: bool, seed: int):
         if isinstance(parameters, str) and parameters not in PARAMETERS:
-            raise InvalidValue(f"rmat: parameters: got {parameters!r}, wanted {', '.join(PARAMETERS)} or (a, b, c, d)")
+            raise InvalidValue(
+                f"rmat: parameters: got {parameters!r}, wanted {', '.join(PARAMETERS)} or (a, b, c, d)"
+            )
         chances = np.asarray(PARAMETERS[parameters] if isinstance(parameters, str) else parameters, float)
         if chances.shape != (4,) or not (chances >= 0).all() or abs(chances.sum() - 1) > 1e-6:
-            raise InvalidValue(f"rmat: parameters: got {parameters!r}, wanted four probabilities that sum to 1")
+            raise InvalidValue(
+                f"rmat: parameters: got {parameters!r}, wanted four probabilities that sum to 1"
+            )
         self.n = n
         self.seed = seed
         self.cuts = np.rint(chances.cumsum()[:3] * 65536).astype(int).tolist()
@@ -181,22 +211,33 @@ class _Quadrants:
             bits |= bit.view(np.uint8)
 
 
-def _random_graph(draw, count: int, weights: Weights, symmetrize: bool, clean: bool, raw: bool, source: str, order):
+def _random_graph(
+    draw, count: int, weights: Weights, symmetrize: bool, clean: bool, source: str, progress
+) -> Csr:
+    """Draw all chunks as keys, and build the graph from them."""
     bits = bits_for(draw.n)
-    keys = np.empty(count, np.int64)
+    keys = np.empty((2 if symmetrize else 1, count), np.int64)
 
     def chunk_keys(chunk):
-        mine = keys[chunk * CHUNK : (chunk + 1) * CHUNK]
-        rows, cols = draw(chunk, mine.size)
-        high, low = (np.minimum(rows, cols), np.maximum(rows, cols)) if symmetrize else (rows, cols)
-        mine[:] = high
-        mine <<= bits
-        mine |= low
-        if clean:
-            mine[rows == cols] = LOOP
-        return int(np.count_nonzero(rows == cols)) if clean else 0
+        place = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, count))
+        rows, cols = draw(chunk, place.stop - place.start)
+        loop = rows == cols
+        for mine, high, low in zip(keys[:, place], (rows, cols), (cols, rows)):
+            mine[:] = high
+            mine <<= bits
+            mine |= low
+        keys[0 if clean else 1 :, place][:, loop] = LOOP  # the mirror image of a self-loop always goes
+        return int(np.count_nonzero(loop)) if clean else 0
 
-    loops = sum(in_threads(chunk_keys, range(-(-count // CHUNK))))
-    csr = from_keys(keys, draw.n, weights, source=source, generated=count, loops=loops, undirected=symmetrize,
-                    multiplicities=raw)
-    return build_matrix(csr, order)
+    with progress_bar(count, f"generating {source}", progress, " edges") as bar:
+        loops = sum(in_threads(chunk_keys, range(-(-count // CHUNK)), lambda: bar.update(CHUNK)))
+    return from_keys(
+        keys.ravel(),
+        draw.n,
+        weights,
+        source=source,
+        generated=count,
+        loops=loops,
+        undirected=symmetrize,
+        multiplicities=weights.spec is None and not clean,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from semirings.exceptions import InvalidValue
@@ -30,7 +32,7 @@ def build_matrix(csr: Csr, order: str | None = None):
     block.set_csr(csr.indptr, csr.indices, values, iso=iso and values.size == 1, symmetric=csr.symmetric)
     if csr.nrows == csr.ncols:
         block.reorder(order)
-    matrix = Matrix._wrap(block)
+    matrix: Any = Matrix._wrap(block)
     matrix.report = csr.report
     matrix.labels = csr.labels
     return matrix

@@ -10,23 +10,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from semirings.exceptions import InvalidValue
 from spgraph.block.width import index_dtype
 from spgraph.io._fold import check_dup_op, checked_cast, fold
-from spgraph.io._keys import KEY_BITS, bits_for, group, mirror_upper, offsets, sort_keys, sort_with_positions
+from spgraph.io._keys import (
+    KEY_BITS,
+    bits_for,
+    distinct,
+    first_of_runs,
+    offsets,
+    sort_keys,
+    sort_with_positions,
+    unpack,
+)
 from spgraph.io._report import Report
 
 __all__ = ["Csr", "Edges", "invalid", "tidy"]
+
+HOW_TO_COMBINE = 'say how to combine them: dup_op="min", "max", "plus", "first", "last" or a binary operator'
 
 
 def invalid(source: str) -> Callable[[int | None, str], Exception]:
     """What `Edges.fail` is where no file stands behind the edges."""
 
     def fail(entry, message):
-        return InvalidValue(f"{source}: {message}" if entry is None else f"{source}: entry {entry}: {message}")
+        return InvalidValue(
+            f"{source}: {message}" if entry is None else f"{source}: entry {entry}: {message}"
+        )
 
     return fail
 
@@ -56,7 +70,7 @@ class Edges:
 
     rows: np.ndarray
     cols: np.ndarray
-    values: np.ndarray | np.generic
+    values: Any
     nrows: int
     ncols: int
     source: str
@@ -71,6 +85,10 @@ class Edges:
         """Whether one value stands for all."""
         return np.ndim(self.values) == 0
 
+    def name_of(self, vertex: int):
+        """What the input calls a vertex."""
+        return self.labels[vertex] if self.labels is not None else vertex + self.numbered_from
+
 
 @dataclass
 class Csr:
@@ -82,7 +100,7 @@ class Csr:
 
     indptr: np.ndarray
     indices: np.ndarray
-    values: np.ndarray | np.generic
+    values: Any
     nrows: int
     ncols: int
     symmetric: bool | None
@@ -127,35 +145,52 @@ def tidy(edges: Edges, *, drop_self_loops=False, symmetrize=False, dup_op=None, 
         added += edges.rows.size
     if dtype is not None:
         edges = replace(edges, values=checked_cast(edges.values, dtype, edges.fail))
+    merged = -edges.rows.size
+    edges = _merge(edges, dup_op)
+    merged += edges.rows.size
     symmetric = edges.mirror == "symmetric" or None
-    rows, cols, values, merged = _merge(edges, dup_op)
     if symmetrize and not symmetric:
+        added -= edges.rows.size
+        edges = _symmetrize(edges, dup_op)
+        added += edges.rows.size
         symmetric = True
-        before = rows.size
-        indptr, indices, values = _symmetrize(rows, cols, values, edges, dup_op)
-        added += indices.size - before
-    else:
-        indptr, indices = offsets(rows, edges.nrows), cols.astype(index_dtype(edges.ncols), copy=False)
-    report = Report(edges.source, (edges.nrows, edges.ncols), read, dropped, merged, added, indices.size,
-                    notes=edges.notes, numbered_from=edges.numbered_from)
-    return Csr(indptr, indices, values, edges.nrows, edges.ncols, symmetric, report, edges.labels)
+    indptr = offsets(edges.rows, edges.nrows)
+    indices = edges.cols.astype(index_dtype(edges.ncols), copy=False)
+    report = Report(
+        edges.source,
+        (edges.nrows, edges.ncols),
+        read,
+        dropped,
+        -merged,
+        added,
+        indices.size,
+        notes=edges.notes,
+        numbered_from=edges.numbered_from,
+    )
+    return Csr(indptr, indices, edges.values, edges.nrows, edges.ncols, symmetric, report, edges.labels)
 
 
 def _tidy_wide(edges: Edges, drop_self_loops, symmetrize, dup_op, dtype) -> Csr:
     """`tidy` where (row, column) does not fit a key: on the ids in use, numbered by rank."""
-    used, ranks = np.unique(np.concatenate((edges.rows, edges.cols)), return_inverse=True)
-    count = edges.rows.size
-    names = used if edges.labels is None else edges.labels[used]
-    compact = replace(edges, rows=ranks[:count], cols=ranks[count:], nrows=used.size, ncols=used.size, labels=names)
+    used = distinct(np.concatenate((edges.rows, edges.cols)))
+    rows, cols = np.searchsorted(used, edges.rows), np.searchsorted(used, edges.cols)
+    names = used + edges.numbered_from if edges.labels is None else edges.labels[used]
+    compact = replace(edges, rows=rows, cols=cols, nrows=used.size, ncols=used.size, labels=names)
     csr = tidy(compact, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
     indptr = np.zeros(edges.nrows + 1, csr.indptr.dtype)
     rows = used[used < edges.nrows]
     indptr[rows + 1] = np.diff(csr.indptr)[: rows.size]
     np.cumsum(indptr, out=indptr)
     shape = (edges.nrows, edges.ncols)
-    return replace(csr, indptr=indptr, indices=used[csr.indices].astype(index_dtype(edges.ncols), copy=False),
-                   nrows=edges.nrows, ncols=edges.ncols, labels=edges.labels,
-                   report=replace(csr.report, vertices=shape))
+    return replace(
+        csr,
+        indptr=indptr,
+        indices=used[csr.indices].astype(index_dtype(edges.ncols), copy=False),
+        nrows=edges.nrows,
+        ncols=edges.ncols,
+        labels=edges.labels,
+        report=replace(csr.report, vertices=shape),
+    )
 
 
 def _take(edges: Edges, kept: np.ndarray) -> Edges:
@@ -194,24 +229,25 @@ def _keys(rows, cols, ncols: int) -> np.ndarray:
     return keys
 
 
-def _merge(edges: Edges, dup_op):
-    """Rows, columns, values sorted and without duplicates; and how many were merged."""
+def _merge(edges: Edges, dup_op, agree: bool = False) -> Edges:
+    """The edges sorted and without duplicates, which must `agree` in value if so said."""
     bits = bits_for(edges.ncols)
     keys = _keys(edges.rows, edges.cols, edges.ncols)
     values = edges.values
     if edges.iso:
-        keys = sort_keys(keys)
+        sort_keys(keys)
     else:
         keys, order = sort_with_positions(keys, bits + bits_for(edges.nrows))
         values = values if order is None else values[order]
-    starts = group(keys)
-    merged = keys.size - starts.size
-    if merged:
+    first = first_of_runs(keys)
+    if not first.all():
         if dup_op is None:
             raise _duplicate_error(edges)
-        values = fold(values, starts, keys.size, dup_op, edges.fail)
-        keys = keys[starts]
-    return keys >> bits, keys & ((1 << bits) - 1), values, merged
+        if agree:
+            _check_agreement(keys, values, bits, edges)
+        values = fold(values, np.flatnonzero(first), keys.size, dup_op, edges.fail)
+    rows, cols = unpack(keys, bits, first, index_dtype(max(edges.nrows, edges.ncols)))
+    return replace(edges, rows=rows, cols=cols, values=values)
 
 
 def _duplicate_error(edges: Edges) -> Exception:
@@ -219,51 +255,29 @@ def _duplicate_error(edges: Edges) -> Exception:
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
     second = int(order[again + 1].min())
-    pair = f"({edges.rows[second]}, {edges.cols[second]}), counted from 0,"
-    if edges.labels is not None:
-        pair = f"({edges.labels[edges.rows[second]]}, {edges.labels[edges.cols[second]]})"
+    pair = f"({edges.name_of(edges.rows[second])}, {edges.name_of(edges.cols[second])})"
+    count = f"{again.size:,} duplicate{'s' * (again.size > 1)} in all"
     mirrored = f"; the file says {edges.mirror}, so an entry stands for two" if edges.mirror else ""
-    return edges.fail(
-        second,
-        f"the pair {pair} was there before ({again.size:,} duplicate{'s' * (again.size > 1)} in all); say how "
-        f'to combine them: dup_op="min", "max", "plus", "first", "last" or a binary operator{mirrored}',
-    )
+    return edges.fail(second, f"the pair {pair} was there before ({count}); {HOW_TO_COMBINE}{mirrored}")
 
 
-def _symmetrize(rows, cols, values, edges: Edges, dup_op):
-    """CSR of A united with its transpose; see `tidy`."""
-    n = edges.nrows
-    bits = bits_for(n)
-    low = rows > cols
-    keys = _keys(np.where(low, cols, rows), np.where(low, rows, cols), n)
-    if np.ndim(values) == 0:
-        keys = sort_keys(keys)
-    else:
-        first = np.concatenate((np.flatnonzero(~low), np.flatnonzero(low)))  # above the diagonal comes first
-        keys, order = sort_with_positions(keys[first], 2 * bits)
-        values = values[first] if order is None else values[first][order]
-    starts = group(keys)
-    if starts.size < keys.size:
-        if dup_op is not None:
-            values = fold(values, starts, keys.size, dup_op, edges.fail)
-        elif np.ndim(values):
-            _check_agreement(keys, values, bits, edges)
-            values = values[starts]
-        keys = keys[starts]
-    return mirror_upper(keys >> bits, keys & ((1 << bits) - 1), values, n)
+def _symmetrize(edges: Edges, dup_op) -> Edges:
+    """A united with its transpose; where both have an entry, that above the diagonal comes first."""
+    above_first = _take(edges, np.argsort(edges.rows > edges.cols, kind="stable"))
+    both = _unfold(replace(above_first, mirror="symmetric"))
+    return _merge(both, dup_op or check_dup_op("first", edges.source), agree=dup_op is None)
 
 
 def _check_agreement(keys, values, bits: int, edges: Edges) -> None:
+    if np.ndim(values) == 0:
+        return
     one, other = values[:-1], values[1:]
     differ = (keys[1:] == keys[:-1]) & (one != other) & ((one == one) | (other == other))
     if not differ.any():
         return
     at = int(differ.argmax())
-    row, col = int(keys[at]) >> bits, int(keys[at]) & ((1 << bits) - 1)
-    if edges.labels is not None:
-        row, col = edges.labels[row], edges.labels[col]
-    raise edges.fail(
-        None,
-        f"symmetrize: ({row}, {col}) is {values[at]} but ({col}, {row}) is {values[at + 1]}; say how to combine "
-        'them: dup_op="min", "max", "plus", "first" or a binary operator',
+    row, col = (
+        edges.name_of(number) for number in (int(keys[at]) >> bits, int(keys[at]) & ((1 << bits) - 1))
     )
+    conflict = f"({row}, {col}) is {values[at]} but ({col}, {row}) is {values[at + 1]}"
+    raise edges.fail(None, f"symmetrize: {conflict}; {HOW_TO_COMBINE}")

@@ -11,8 +11,14 @@ from semirings.exceptions import DomainMismatch, InvalidValue
 
 __all__ = ["DupOp", "check_dup_op", "checked_cast", "fold"]
 
-UFUNCS = {"min": np.minimum, "max": np.maximum, "plus": np.add, "times": np.multiply,
-          "lor": np.logical_or, "land": np.logical_and}
+UFUNCS = {
+    "min": np.minimum,
+    "max": np.maximum,
+    "plus": np.add,
+    "times": np.multiply,
+    "lor": np.logical_or,
+    "land": np.logical_and,
+}
 IDEMPOTENT = {"min", "max", "first", "second", "any", "lor", "land"}
 ALIASES = {"last": "second", "sum": "plus"}
 
@@ -32,27 +38,25 @@ class DupOp:
 
     def keeps_equal(self, dtype: np.dtype) -> bool:
         """Whether equal values combine to the same value."""
-        return self.builtin and (self.name in IDEMPOTENT or (dtype.kind == "b" and self.name in ("plus", "times")))
+        return self.builtin and (
+            self.name in IDEMPOTENT or (dtype.kind == "b" and self.name in ("plus", "times"))
+        )
 
 
 def check_dup_op(dup_op, where: str) -> DupOp | None:
     """Resolve a name or an operator (monoids too)."""
     if dup_op is None or isinstance(dup_op, DupOp):
         return dup_op
+    wanted = 'wanted "min", "max", "plus", "first", "last" or a binary operator'
     if isinstance(dup_op, str):
-        name = ALIASES.get(dup_op, dup_op)
         try:
-            op = binary.from_string(name)
+            op = binary.from_string(ALIASES.get(dup_op, dup_op))
         except (ValueError, KeyError, AttributeError) as error:
-            raise InvalidValue(
-                f'{where}: dup_op: got {dup_op!r}, wanted "min", "max", "plus", "first", "last" or a binary operator'
-            ) from error
+            raise InvalidValue(f"{where}: dup_op: got {dup_op!r}, {wanted}") from error
     else:
         op = getattr(dup_op, "binaryop", dup_op)
         if not hasattr(op, "resolve") and not hasattr(op, "numpy"):
-            raise InvalidValue(
-                f"{where}: dup_op: got {type(dup_op).__name__}, wanted a name such as \"min\" or a binary operator"
-            )
+            raise InvalidValue(f"{where}: dup_op: got {type(dup_op).__name__}, {wanted}")
     untyped = getattr(op, "parent", None) or op
     return DupOp(untyped.name, op, getattr(binary, untyped.name, None) is untyped)
 
@@ -88,7 +92,9 @@ def _check_overflow(dup_op, values, starts, result, fail):
     slack = max(1.0, float(info.max) * 1e-9)
     if (np.abs(exact - result.astype(np.float64)) > slack).any():
         at = int(np.abs(exact - result.astype(np.float64)).argmax())
-        raise fail(None, f'dup_op="{dup_op.name}": {exact[at]:.6g} does not fit {result.dtype}; pass a wider dtype')
+        raise fail(
+            None, f'dup_op="{dup_op.name}": {exact[at]:.6g} does not fit {result.dtype}; pass a wider dtype'
+        )
 
 
 def _fold_steps(values, starts, count, dup_op):
@@ -103,9 +109,8 @@ def _fold_steps(values, starts, count, dup_op):
     while longer.size:
         combined = typed.numpy(result[longer], values[starts[longer] + step])
         if combined.dtype != result.dtype:
-            raise DomainMismatch(
-                f"dup_op={dup_op.name}: gives {combined.dtype} for {result.dtype}; duplicates must keep their type"
-            )
+            change = f"{result.dtype} becomes {combined.dtype}"
+            raise DomainMismatch(f"dup_op={dup_op.name}: {change}, but duplicates must keep their type")
         result[longer] = combined
         step += 1
         longer = longer[length[longer] > step]

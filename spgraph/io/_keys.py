@@ -1,24 +1,39 @@
-"""(row, column) pairs as single integers: sort, find groups of equals, mirror.
+"""(row, column) pairs as single integers: sort, find runs of equals, take apart.
 
 Data encoding: a key is ``row << bits | column`` in int64, so that the order of
 keys is the order of a CSR matrix. Sorting plain integers is several times
 faster than any argsort, so positions ride along in the low bits where they fit.
+Large arrays are worked on in pieces that fit the cache, on all threads: fresh
+memory costs more than the arithmetic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import numpy as np
-import scipy.sparse as sp
 
 from spgraph.block.width import index_dtype
 from spgraph.kernels.cpu._threads import threads
 
-__all__ = ["KEY_BITS", "bits_for", "group", "in_threads", "mirror_upper", "offsets", "sort_keys", "sort_with_positions"]
+__all__ = [
+    "KEY_BITS",
+    "PIECE",
+    "bits_for",
+    "distinct",
+    "first_of_runs",
+    "in_threads",
+    "offsets",
+    "sort_keys",
+    "sort_with_positions",
+    "unpack",
+]
 
 KEY_BITS = 63  # of a non-negative int64
 PARALLEL_SORT = 1 << 20  # keys below which one thread sorts
+PIECE = 1 << 16  # elements that are worked on together
 
 
 def bits_for(count: int) -> int:
@@ -26,36 +41,30 @@ def bits_for(count: int) -> int:
     return max(count - 1, 0).bit_length()
 
 
-def in_threads(function, tasks) -> list:
-    """``[function(task) for task in tasks]`` on the engine's number of threads."""
+def in_threads(function, tasks, done=None) -> list:
+    """``[function(task) for task in tasks]`` on the engine's number of threads; `done` is called after each."""
     tasks = list(tasks)
-    if threads() == 1 or len(tasks) < 2:
-        return [function(task) for task in tasks]
-    with ThreadPoolExecutor(min(threads(), len(tasks))) as pool:
-        return list(pool.map(function, tasks))
+    results = []
+    with ExitStack() as stack:
+        run: Callable = map
+        if threads() > 1 and len(tasks) > 1:
+            run = stack.enter_context(ThreadPoolExecutor(min(threads(), len(tasks)))).map
+        for result in run(function, tasks):
+            results.append(result)
+            if done is not None:
+                done()
+    return results
 
 
-def sort_keys(keys: np.ndarray) -> np.ndarray:
-    """Sorted keys; may sort in place. One pass only if they are sorted already."""
+def sort_keys(keys: np.ndarray) -> None:
+    """Sort in place; one pass only if they are sorted already."""
     if bool(np.all(keys[1:] >= keys[:-1])):
-        return keys
-    if keys.size < PARALLEL_SORT or threads() == 1:
-        keys.sort()
-        return keys
-    sample = np.sort(keys[:: max(keys.size // 1024, 1)])
-    cuts = sample[np.linspace(0, sample.size, threads() + 1).astype(int)[1:-1]]
-
-    def part(number):
-        if number == 0:
-            mine = keys[keys < cuts[0]]
-        elif number == cuts.size:
-            mine = keys[keys >= cuts[-1]]
-        else:
-            mine = keys[(keys >= cuts[number - 1]) & (keys < cuts[number])]
-        mine.sort()
-        return mine
-
-    return np.concatenate(in_threads(part, range(cuts.size + 1)))
+        return
+    parts = threads() if keys.size >= PARALLEL_SORT else 1
+    cuts = np.linspace(0, keys.size, parts + 1).astype(int)[1:-1]
+    if cuts.size:
+        keys.partition(cuts)
+    in_threads(np.ndarray.sort, np.split(keys, cuts))
 
 
 def sort_with_positions(keys: np.ndarray, key_bits: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -67,74 +76,51 @@ def sort_with_positions(keys: np.ndarray, key_bits: int) -> tuple[np.ndarray, np
         return keys, None
     position_bits = bits_for(keys.size)
     if key_bits + position_bits <= KEY_BITS:
-        packed = keys << position_bits
-        packed |= np.arange(keys.size)
-        packed = sort_keys(packed)
-        return packed >> position_bits, packed & ((1 << position_bits) - 1)
+        keys = keys << position_bits
+        keys |= np.arange(keys.size)
+        sort_keys(keys)
+        order = keys & ((1 << position_bits) - 1)
+        keys >>= position_bits
+        return keys, order
     order = np.argsort(keys, kind="stable")
     return keys[order], order
 
 
-def group(sorted_keys: np.ndarray) -> np.ndarray:
-    """Start of each run of equal keys."""
-    if sorted_keys.size == 0:
-        return np.empty(0, np.int64)
-    first = np.empty(sorted_keys.size, bool)
-    first[0] = True
+def first_of_runs(sorted_keys: np.ndarray) -> np.ndarray:
+    """Mask of the keys that differ from the one before."""
+    first = np.ones(sorted_keys.size, bool)
     np.not_equal(sorted_keys[1:], sorted_keys[:-1], out=first[1:])
-    return np.flatnonzero(first)
+    return first
+
+
+def distinct(ids: np.ndarray) -> np.ndarray:
+    """The distinct ids, ascending (`np.unique` takes a hundred times longer for millions)."""
+    ids = np.sort(ids)
+    return ids[first_of_runs(ids)]
+
+
+def unpack(keys: np.ndarray, bits: int, chosen: np.ndarray, dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the keys that are chosen by a mask."""
+    pieces = [slice(lo, lo + PIECE) for lo in range(0, keys.size, PIECE)]
+    ends = np.cumsum([np.count_nonzero(chosen[piece]) for piece in pieces], dtype=np.int64)
+    total = int(ends[-1]) if pieces else 0
+    rows, cols = np.empty(total, dtype), np.empty(total, dtype)
+
+    def take_apart(number):
+        mine = keys[pieces[number]][chosen[pieces[number]]]
+        place = slice(int(ends[number]) - mine.size, int(ends[number]))
+        np.right_shift(mine, bits, out=rows[place], casting="unsafe")
+        np.bitwise_and(mine, (1 << bits) - 1, out=cols[place], casting="unsafe")
+
+    in_threads(take_apart, range(len(pieces)))
+    return rows, cols
 
 
 def offsets(rows: np.ndarray, nrows: int) -> np.ndarray:
-    """Row offsets (nrows + 1,) of entries whose row numbers are given."""
-    indptr = np.zeros(nrows + 1, index_dtype(rows.size))
-    np.cumsum(np.bincount(rows, minlength=nrows), out=indptr[1:])
-    return indptr
-
-
-def mirror_upper(rows: np.ndarray, cols: np.ndarray, values, n: int, negate: bool = False):
-    """CSR of U + U' (the diagonal once) from the sorted entries of U, where row <= col.
-
-    Row i of the result is column i of U above the diagonal, then row i of U:
-    both come sorted, so nothing is sorted again.
-
-    Parameters
-    ----------
-    rows, cols : ndarray of int
-        Ascending by (row, column), no duplicates.
-    values : ndarray or scalar
-        A scalar is kept as it is.
-    n : int
-    negate : bool
-        Give the mirrored entries the opposite sign (skew-symmetric).
-
-    Returns
-    -------
-    indptr, indices, values
-    """
-    start = offsets(rows, n)
-    above = rows != cols
-    iso = np.ndim(values) == 0
-    data = np.ones(rows.size, np.int8) if iso else values
-    cols = cols.astype(index_dtype(n), copy=False)
-    if above.all():
-        upper = sp.csr_array((data, cols, start), (n, n))
-    else:
-        upper = sp.csr_array((data[above], cols[above], offsets(rows[above], n)), (n, n))
-    lower = upper.tocsc()
-    width = index_dtype(2 * rows.size)
-    before = lower.indptr.astype(width, copy=False)
-    indptr = before + start
-    indices = np.empty(int(indptr[-1]), cols.dtype)
-    result = values if iso else np.empty(indices.size, values.dtype)
-
-    def place(begin, shift, part_indices, part_values):
-        target = np.repeat(shift, np.diff(begin))
-        target += np.arange(target.size, dtype=width)
-        indices[target] = part_indices
-        if not iso:
-            result[target] = part_values
-
-    place(before, start[:-1].astype(width, copy=False), lower.indices, -lower.data if negate else lower.data)
-    place(start, before[1:], cols, data)
-    return indptr, indices, result
+    """Row offsets (nrows + 1,) of entries whose row numbers are given, ascending."""
+    counts = np.zeros(nrows + 1, index_dtype(rows.size))
+    for lo in range(0, rows.size, PIECE):
+        mine = rows[lo : lo + PIECE]
+        found = np.bincount(mine - mine[0])
+        counts[int(mine[0]) + 1 : int(mine[0]) + 1 + found.size] += found.astype(counts.dtype)
+    return np.cumsum(counts, out=counts)

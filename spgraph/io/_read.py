@@ -15,14 +15,31 @@ __all__ = ["FORMATS", "format_of", "read"]
 
 FORMATS = {"matrix_market": read_matrix_market, "edgelist": read_edgelist, "dimacs": read_dimacs}
 NAMES = {"mtx": "matrix_market", "mm": "matrix_market", "gr": "dimacs", "snap": "edgelist", "csv": "edgelist"}
-SUFFIXES = {".mtx": "matrix_market", ".gr": "dimacs", ".csv": "edgelist", ".tsv": "edgelist", ".el": "edgelist",
-            ".wel": "edgelist", ".edges": "edgelist", ".edgelist": "edgelist"}
+SUFFIXES = {
+    ".mtx": "matrix_market",
+    ".gr": "dimacs",
+    ".csv": "edgelist",
+    ".tsv": "edgelist",
+    ".el": "edgelist",
+    ".wel": "edgelist",
+    ".edges": "edgelist",
+    ".edgelist": "edgelist",
+}
 PACKED = (".gz", ".xz", ".bz2")
 DIMACS_LINE = re.compile(rb"(p[ \t]+(sp|tw|edge|col)[ \t]+\d+[ \t]+\d+|a[ \t]+\d+[ \t]+\d+[ \t]+\S+)\s*\Z")
 
 
-def read(path, format=None, *, dtype=None, symmetrize=False, dup_op=None, drop_self_loops=False, order=None,
-         progress=None):
+def read(
+    path,
+    format=None,
+    *,
+    dtype=None,
+    symmetrize=False,
+    dup_op=None,
+    drop_self_loops=False,
+    order=None,
+    progress=None,
+):
     """Read a graph from a file.
 
     Parameters
@@ -77,8 +94,15 @@ def read(path, format=None, *, dtype=None, symmetrize=False, dup_op=None, drop_s
         name = NAMES.get(format, format)
         if name not in FORMATS:
             raise InvalidValue(f"read: format: got {format!r}, wanted one of {', '.join(FORMATS)}")
-    return FORMATS[name](path, dtype=dtype, symmetrize=symmetrize, dup_op=dup_op, drop_self_loops=drop_self_loops,
-                         order=order, progress=progress)
+    return FORMATS[name](
+        path,
+        dtype=dtype,
+        symmetrize=symmetrize,
+        dup_op=dup_op,
+        drop_self_loops=drop_self_loops,
+        order=order,
+        progress=progress,
+    )
 
 
 def _by_suffix(path) -> str | None:

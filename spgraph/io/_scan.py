@@ -11,8 +11,18 @@ a data line. Cost: two passes over the bytes, 2 to 4 ns a byte.
 
 from __future__ import annotations
 
-__all__ = ["FINE", "NOT_A_NUMBER", "ODD", "TOO_BIG", "WRONG_COUNT", "WRONG_LETTER", "WRONG_SEPARATOR", "decimals",
-           "integers", "split"]
+__all__ = [
+    "FINE",
+    "NOT_A_NUMBER",
+    "ODD",
+    "TOO_BIG",
+    "WRONG_COUNT",
+    "WRONG_LETTER",
+    "WRONG_SEPARATOR",
+    "decimals",
+    "integers",
+    "split",
+]
 
 FINE = 0
 WRONG_COUNT = 1  # another number of fields than wanted
@@ -38,7 +48,7 @@ def split(lo, hi, buf, letter, mark, mark2, comma, fields, more, starts):
             pos += 1
             continue
         begin = pos
-        if ch == mark or ch == mark2:
+        if ch in (mark, mark2):
             while pos < hi and buf[pos] != 10:
                 pos += 1
             continue

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -28,7 +29,9 @@ POWERS = np.array([float(10**k) for k in range(MAX_POWER + 1)])
 
 @functools.cache
 def _kernels():
-    return tuple(get_kernel(template, CONSTS, {}) for template in (_scan.split, _scan.integers, _scan.decimals))
+    return tuple(
+        get_kernel(template, CONSTS, {}) for template in (_scan.split, _scan.integers, _scan.decimals)
+    )
 
 
 class _Unfit(Exception):
@@ -60,8 +63,9 @@ class Table:
         What to say where an "i" column holds something else.
     """
 
-    def __init__(self, text: Text, start: int, fields: int, *, marks: bytes, letter=b"", comma=b"", more=False,
-                 hint=""):
+    def __init__(
+        self, text: Text, start: int, fields: int, *, marks: bytes, letter=b"", comma=b"", more=False, hint=""
+    ):
         self.text = text
         self.start = start
         self.fields = fields
@@ -103,8 +107,10 @@ class Table:
                     raise self._bad_number(trouble, tried[column], kind) from None
                 tried = tried[:column] + next_kind + tried[column + 1 :]
         self._counts = [part[0].size for part in parts]
-        return [np.concatenate([part[k] for part in parts]) if parts else np.empty(0, _DTYPES[kind])
-                for k, kind in enumerate(tried)]
+        return [
+            np.concatenate([part[k] for part in parts]) if parts else np.empty(0, _DTYPES[kind])
+            for k, kind in enumerate(tried)
+        ]
 
     def offset_of(self, entry: int) -> int:
         """Offset in the text of the first field of a data line."""
@@ -142,8 +148,10 @@ class Table:
     def _read(self, kinds: str) -> list[list[np.ndarray]]:
         blocks = self._blocks()
         with ExitStack() as stack:
-            bar = stack.enter_context(progress_bar(self._work, f"parsing {self.text.name}", self.text.progress))
-            run = map
+            bar = stack.enter_context(
+                progress_bar(self._work, f"parsing {self.text.name}", self.text.progress)
+            )
+            run: Callable = map
             if len(blocks) > 1 and threads() > 1 and self._split.ready(self._work):
                 pool = ThreadPoolExecutor(threads())
                 stack.callback(pool.shutdown, cancel_futures=True)

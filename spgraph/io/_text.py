@@ -1,5 +1,4 @@
-"""A text file in memory: decompress, look at lines, point at lines.
-"""
+"""A text file in memory: decompress, look at lines, point at lines."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ import gzip
 import lzma
 import os
 import zlib
+from collections.abc import Callable
 
 from tqdm import tqdm
 
@@ -16,14 +16,21 @@ from spgraph.io._report import FormatError
 __all__ = ["Text", "load", "progress_bar"]
 
 PIECE = 1 << 20  # bytes read at a time
-MAGIC = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open, b"BZh": bz2.open}
+MAGIC: dict[bytes, Callable] = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open, b"BZh": bz2.open}
 SHOWN = 60  # characters of a line that a message quotes
 
 
 def progress_bar(total: int, what: str, progress: bool | None, unit: str = "B"):
     """A tqdm bar that appears after a second, on a terminal only unless `progress` is True."""
-    return tqdm(total=total, desc=what, unit=unit, unit_scale=True, leave=False,
-                disable=None if progress is None else not progress, delay=0 if progress else 1)
+    return tqdm(
+        total=total,
+        desc=what,
+        unit=unit,
+        unit_scale=True,
+        leave=False,
+        disable=None if progress is None else not progress,
+        delay=0 if progress else 1,
+    )
 
 
 def load(path, progress: bool | None = None) -> Text:
@@ -46,13 +53,19 @@ def load(path, progress: bool | None = None) -> Text:
                     size += len(piece)
                     bar.update(raw.tell() - bar.n)
                     if size > room:
-                        raise FormatError(path, None, f"more than {size:,} bytes of text, memory is {2 * room:,}")
+                        raise FormatError(
+                            path, None, f"more than {size:,} bytes of text, memory is {2 * room:,}"
+                        )
             except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-                raise FormatError(path, None, f"the compressed file is damaged or cut short ({error})") from error
+                raise FormatError(
+                    path, None, f"the compressed file is damaged or cut short ({error})"
+                ) from error
             except OSError as error:
                 if opener is not bz2.open:
                     raise
-                raise FormatError(path, None, f"the compressed file is damaged or cut short ({error})") from error
+                raise FormatError(
+                    path, None, f"the compressed file is damaged or cut short ({error})"
+                ) from error
     data = b"".join(pieces)
     return Text(path, data.removeprefix(b"\xef\xbb\xbf"), progress)
 
@@ -92,7 +105,11 @@ class Text:
     def line_at(self, offset: int) -> str:
         """The line that begins at (or holds) an offset, shortened for a message."""
         end = self.data.find(b"\n", offset)
-        line = self.data[offset : end if end >= 0 else len(self.data)][: SHOWN * 4].decode("utf-8", "replace").strip()
+        line = (
+            self.data[offset : end if end >= 0 else len(self.data)][: SHOWN * 4]
+            .decode("utf-8", "replace")
+            .strip()
+        )
         return line if len(line) <= SHOWN else line[:SHOWN] + "..."
 
     def error(self, offset: int | None, message: str) -> FormatError:
@@ -103,8 +120,9 @@ class Text:
         """Raise where the row offsets of so many vertices alone would not fit in memory."""
         if 16 * (nrows + 1) > _memory():
             raise self.error(
-                offset, f"{nrows:,} vertices need {8 * (nrows + 1):,} bytes for row offsets alone, more than half of "
-                "this machine's memory"
+                offset,
+                f"{nrows:,} vertices need {8 * (nrows + 1):,} bytes for row offsets alone, more than half of "
+                "this machine's memory",
             )
 
     def lines(self, marks: bytes, start: int = 0):

@@ -71,10 +71,17 @@ def _matrix_market(rows, cols, values, shape, labels) -> bytes:
     field = "pattern" if values is None else "real" if dtype.kind == "f" else "integer"
     if dtype == np.uint64:
         field = "unsigned-integer"
-    data = np.ones(rows.size, np.int8) if values is None else values.astype(np.int8) if dtype == bool else values
+    data = np.ones(rows.size, np.int8) if values is None else values
+    if data.dtype.kind == "b":
+        data = data.astype(np.int8)
     buffer = io.BytesIO()
-    scipy.io.mmwrite(buffer, sp.coo_array((data, (rows, cols)), shape), comment=f"%GraphBLAS type {name}",
-                     field=field, symmetry="general")
+    scipy.io.mmwrite(
+        buffer,
+        sp.coo_array((data, (rows, cols)), shape),
+        comment=f"%GraphBLAS type {name}",
+        field=field,
+        symmetry="general",
+    )
     return buffer.getvalue()
 
 
@@ -86,11 +93,15 @@ def _edgelist(rows, cols, values, shape, labels) -> bytes:
     if labels is not None:
         labels = np.asarray(labels)
         if labels.shape != (max(shape),):
-            raise DimensionMismatch(f"write: labels has shape {labels.shape}, the matrix is {shape[0]} x {shape[1]}")
+            raise DimensionMismatch(
+                f"write: labels has shape {labels.shape}, the matrix is {shape[0]} x {shape[1]}"
+            )
         for label in map(str, labels.tolist()):
             if not LABEL.fullmatch(label):
-                raise InvalidValue(f"write: label {label!r} would not be read back: it is empty, holds a blank, a comma "
-                                   "or a semicolon, or begins like a comment")
+                raise InvalidValue(
+                    f"write: label {label!r} would not be read back: it is empty, holds a blank, a comma "
+                    "or a semicolon, or begins like a comment"
+                )
         rows, cols = labels[rows], labels[cols]
     if values is None:
         return _lines("%s\t%s\n", rows, cols)

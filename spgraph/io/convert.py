@@ -53,12 +53,16 @@ def from_scipy(sparse, *, dup_op=None, order=None):
     (2, 'INT64')
     """
     if not sp.issparse(sparse) or len(sparse.shape) != 2:
-        raise DomainMismatch(f"from_scipy: got {type(sparse).__name__}, wanted a sparse matrix with two dimensions")
+        raise DomainMismatch(
+            f"from_scipy: got {type(sparse).__name__}, wanted a sparse matrix with two dimensions"
+        )
     _checked_dtype(sparse.dtype, "from_scipy")
     nrows, ncols = sparse.shape
     if sparse.format == "csr" and sparse.has_canonical_format:
         report = Report("scipy", (nrows, ncols), sparse.nnz, stored=sparse.nnz, verb="given")
-        csr = Csr(sparse.indptr, sparse.indices[: sparse.nnz], sparse.data[: sparse.nnz], nrows, ncols, None, report)
+        csr = Csr(
+            sparse.indptr, sparse.indices[: sparse.nnz], sparse.data[: sparse.nnz], nrows, ncols, None, report
+        )
         return build_matrix(csr, order)
     coo = sparse.tocoo()
     edges = Edges(coo.row, coo.col, coo.data, nrows, ncols, "scipy", invalid("from_scipy"))
@@ -120,16 +124,30 @@ def from_networkx(graph, weight="weight", *, dup_op=None, order=None):
     if nodes != list(range(n)):
         labels = np.empty(n, object)
         labels[:] = nodes
-    edges = Edges(rows, cols, values, n, n, "networkx", invalid("from_networkx"), labels=labels,
-                  mirror=None if graph.is_directed() else "symmetric")
+    edges = Edges(
+        rows,
+        cols,
+        values,
+        n,
+        n,
+        "networkx",
+        invalid("from_networkx"),
+        labels=labels,
+        mirror=None if graph.is_directed() else "symmetric",
+    )
     return build_matrix(tidy(edges, dup_op=dup_op), order)
 
 
 def _weights(values: list, triples: list) -> np.ndarray:
     array = np.array(values)
     if array.dtype.kind not in "biuf" or array.ndim != 1:
-        odd = next((edge for edge, value in zip(triples, values) if np.array(value).dtype.kind not in "biuf"), triples[0])
-        raise DomainMismatch(f"from_networkx: edge ({odd[0]!r}, {odd[1]!r}) has weight {odd[2]!r}, wanted a number")
+        odd = next(
+            (edge for edge, value in zip(triples, values) if np.array(value).dtype.kind not in "biuf"),
+            triples[0],
+        )
+        raise DomainMismatch(
+            f"from_networkx: edge ({odd[0]!r}, {odd[1]!r}) has weight {odd[2]!r}, wanted a number"
+        )
     if array.dtype.kind == "f" and any(isinstance(value, int) and abs(value) > 2**53 for value in values):
         raise DomainMismatch("from_networkx: weights mix floats with integers that FP64 cannot hold")
     return array
@@ -163,7 +181,9 @@ def to_networkx(matrix, labels=None, *, directed=True, weight="weight"):
     import networkx as nx
 
     if matrix.nrows != matrix.ncols:
-        raise DimensionMismatch(f"to_networkx: the matrix is {matrix.nrows} x {matrix.ncols}, wanted a square one")
+        raise DimensionMismatch(
+            f"to_networkx: the matrix is {matrix.nrows} x {matrix.ncols}, wanted a square one"
+        )
     if labels is None:
         labels = getattr(matrix, "labels", None)
     nodes = list(range(matrix.nrows))
@@ -235,9 +255,13 @@ def _from_arrays(arrays):
     values = np.asarray(arrays[2]) if len(arrays) == 3 else np.True_
     for ids, name in ((rows, "rows"), (cols, "cols")):
         if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
-            raise DomainMismatch(f"as_matrix: {name} has dtype {ids.dtype} and {ids.ndim} dimensions, wanted integers")
+            raise DomainMismatch(
+                f"as_matrix: {name} has dtype {ids.dtype} and {ids.ndim} dimensions, wanted integers"
+            )
     if rows.size != cols.size or np.ndim(values) > 1 or (np.ndim(values) and values.size != rows.size):
-        raise DimensionMismatch(f"as_matrix: {rows.size} rows, {cols.size} columns and {np.size(values)} values")
+        raise DimensionMismatch(
+            f"as_matrix: {rows.size} rows, {cols.size} columns and {np.size(values)} values"
+        )
     if rows.size and min(rows.min(), cols.min()) < 0:
         raise IndexOutOfBound(f"as_matrix: index {min(rows.min(), cols.min())} is negative")
     _checked_dtype(values.dtype, "as_matrix")

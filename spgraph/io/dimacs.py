@@ -27,7 +27,9 @@ __all__ = ["dimacs_edges", "read_dimacs"]
 PROBLEMS = {b"sp": (b"a", 3), b"tw": (b"", 2), b"edge": (b"e", 2), b"col": (b"e", 2)}
 
 
-def read_dimacs(path, *, dtype=None, symmetrize=False, dup_op=None, drop_self_loops=False, order=None, progress=None):
+def read_dimacs(
+    path, *, dtype=None, symmetrize=False, dup_op=None, drop_self_loops=False, order=None, progress=None
+):
     """Read a DIMACS graph, plain or compressed; see the module for the variants.
 
     Parallel arcs are usual in road files: ``dup_op="min"`` keeps the shortest.
@@ -79,13 +81,13 @@ def dimacs_edges(text: Text) -> Edges:
     if not words or words[0] not in (b"p", b"a"):
         raise text.error(at, f"got {text.line_at(at)!r}, expected 'p sp <vertices> <arcs>'")
     declared = words[0] == b"p"
-    letter, fields, n, count = _problem(text, at, words) if declared else (b"a", 3, None, None)
+    letter, fields, n, count = _problem(text, at, words) if declared else (b"a", 3, 0, 0)
     body = (text.data.find(b"\n", at) + 1 or len(text.data)) if declared else at
     table = Table(text, body, fields, marks=b"c", letter=letter)
     rows, cols, *weights = table.read("iin"[:fields])
     first = 1 if declared else 0
     for ids in (rows, cols):
-        table.check_range(ids, first, n, "vertex")
+        table.check_range(ids, first, n if declared else None, "vertex")
     if declared and table.lines != count:
         raise text.error(at, f"the problem line promises {count:,} edges, the file has {table.lines:,}")
     if not declared:
@@ -94,14 +96,30 @@ def dimacs_edges(text: Text) -> Edges:
     rows -= first
     cols -= first
     notes = () if declared else ("no problem line: vertices numbered from 0",)
-    return Edges(rows, cols, weights[0] if weights else np.True_, n, n, text.name, table.fail,
-                 mirror="symmetric" if fields == 2 else None, notes=notes, numbered_from=first)
+    return Edges(
+        rows,
+        cols,
+        weights[0] if weights else np.True_,
+        n,
+        n,
+        text.name,
+        table.fail,
+        mirror="symmetric" if fields == 2 else None,
+        notes=notes,
+        numbered_from=first,
+    )
 
 
 def _problem(text: Text, at: int, words: list[bytes]) -> tuple[bytes, int, int, int]:
-    if len(words) != 4 or words[1] not in PROBLEMS or not all(word.isdigit() and len(word) < 19 for word in words[2:]):
+    if (
+        len(words) != 4
+        or words[1] not in PROBLEMS
+        or not all(word.isdigit() and len(word) < 19 for word in words[2:])
+    ):
         kinds = ", ".join(kind.decode() for kind in PROBLEMS)
-        raise text.error(at, f"got {text.line_at(at)!r}, expected 'p <kind> <vertices> <edges>' with one of {kinds}")
+        raise text.error(
+            at, f"got {text.line_at(at)!r}, expected 'p <kind> <vertices> <edges>' with one of {kinds}"
+        )
     n, count = int(words[2]), int(words[3])
     text.check_room(at, n)
     return (*PROBLEMS[words[1]], n, count)

@@ -15,6 +15,8 @@ import numpy as np
 from semirings.exceptions import InvalidValue
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Edges, tidy
+from spgraph.io._keys import distinct
+from spgraph.io._report import FormatError
 from spgraph.io._table import Table
 from spgraph.io._text import Text, load
 
@@ -25,8 +27,20 @@ NUMBER = re.compile(rb"[+-]?[0-9]+\Z")
 HINT = "; ids=str reads ids as text"
 
 
-def read_edgelist(path, *, weights=True, ids=None, relabel=True, vertices=None, dtype=None, symmetrize=False,
-                  dup_op=None, drop_self_loops=False, order=None, progress=None):
+def read_edgelist(
+    path,
+    *,
+    weights=True,
+    ids=None,
+    relabel=True,
+    vertices=None,
+    dtype=None,
+    symmetrize=False,
+    dup_op=None,
+    drop_self_loops=False,
+    order=None,
+    progress=None,
+):
     """Read an edge list, plain or compressed.
 
     Parameters
@@ -102,8 +116,17 @@ def edgelist_edges(text: Text, *, weights=True, ids=None, relabel=True, vertices
         n = labels.size
         if np.array_equal(labels, np.arange(n)):
             labels = None
-    return Edges(rows, cols, values[0] if values else np.True_, n, n, text.name, table.fail, labels=labels,
-                 notes=shape.notes)
+    return Edges(
+        rows,
+        cols,
+        values[0] if values else np.True_,
+        n,
+        n,
+        text.name,
+        table.fail,
+        labels=labels,
+        notes=shape.notes,
+    )
 
 
 class _Shape:
@@ -112,7 +135,8 @@ class _Shape:
     def __init__(self, text: Text, weights: bool, ids):
         lines = text.lines(MARKS)
         at, first = next(lines, (len(text.data), b""))
-        self.start, self.notes = at, ()
+        self.start = at
+        self.notes: tuple[str, ...] = ()
         self.comma = next((mark for mark in (b",", b";") if mark in first), b"")
         self.ids = ids or int
         self.fields, self.more = 2, not weights
@@ -165,7 +189,7 @@ def _rank(rows, cols, more) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         labels = np.flatnonzero(seen)
         rank = np.cumsum(seen) - 1
         return rank[rows], rank[cols], labels
-    labels = np.unique(np.concatenate((rows, cols, more)))
+    labels = distinct(np.concatenate((rows, cols, more)))
     return np.searchsorted(labels, rows), np.searchsorted(labels, cols), labels
 
 
@@ -194,7 +218,10 @@ def _more_ids(vertices, kind):
 def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices) -> Edges:
     if not relabel or isinstance(vertices, (int, np.integer)):
         raise text.error(shape.start, "ids are text: relabel=False and vertices=<number> need ids 0..n-1")
-    sources, targets, places, numbers = [], [], [], []
+    sources: list[str] = []
+    targets: list[str] = []
+    places: list[int] = []
+    numbers: list[bytes] = []
     for at, line in text.lines(MARKS, shape.start):
         words = shape.split(line)
         excess = len(words) > shape.fields and not shape.more
@@ -215,7 +242,9 @@ def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices) -> Edges:
     rows = np.fromiter(map(rank.__getitem__, sources), np.int64, len(sources))
     cols = np.fromiter(map(rank.__getitem__, targets), np.int64, len(targets))
     values = _weights(numbers, fail) if shape.fields == 3 else np.True_
-    return Edges(rows, cols, values, len(names), len(names), text.name, fail, labels=labels, notes=shape.notes)
+    return Edges(
+        rows, cols, values, len(names), len(names), text.name, fail, labels=labels, notes=shape.notes
+    )
 
 
 def _decode(text: Text, at: int, word: bytes) -> str:
@@ -233,5 +262,5 @@ def _weights(words: list[bytes], fail) -> np.ndarray:
             raise fail(entry, "the weight is missing")
     try:
         return table.read("n")[0]
-    except ValueError as error:
-        raise fail(error.line - 1, str(error).split(": ", 1)[1]) from None
+    except FormatError as error:
+        raise fail((error.line or 1) - 1, str(error).split(": ", 1)[1]) from None

@@ -24,7 +24,13 @@ BANNER = b"%%matrixmarket"
 FIELDS = ("real", "integer", "unsigned-integer", "pattern")
 SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 TYPES = {"bool": np.bool_, "float": np.float32, "double": np.float64}
-TYPES.update({f"{sign}int{bits}_t": np.dtype(f"{sign}int{bits}").type for sign in ("", "u") for bits in (8, 16, 32, 64)})
+TYPES.update(
+    {
+        f"{sign}int{bits}_t": np.dtype(f"{sign}int{bits}").type
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    }
+)
 TYPE_LINE = re.compile(rb"^%%GraphBLAS[ \t]+type[ \t]+(.*?)[ \t\r]*$", re.MULTILINE | re.IGNORECASE)
 COMPLEX = "complex values are not supported: write the real part, the imaginary part or the modulus instead"
 
@@ -42,8 +48,17 @@ class _Header:
     body: int  # offset behind it
 
 
-def read_matrix_market(path, *, dtype=None, symmetrize=False, dup_op=None, drop_self_loops=False, order=None,
-                       progress=None, banner=None):
+def read_matrix_market(
+    path,
+    *,
+    dtype=None,
+    symmetrize=False,
+    dup_op=None,
+    drop_self_loops=False,
+    order=None,
+    progress=None,
+    banner=None,
+):
     """Read a Matrix Market file, plain or compressed.
 
     Parameters
@@ -110,9 +125,20 @@ def matrix_market_edges(text: Text, banner: str | None = None) -> Edges:
     else:
         values = _typed(columns[-1], header, table)
     if header.symmetry == "skew-symmetric" and (rows == cols).any():
-        raise table.fail(int((rows == cols).argmax()), "a skew-symmetric matrix has no entries on its diagonal")
-    return Edges(rows, cols, values, header.nrows, header.ncols, text.name, table.fail,
-                 mirror=None if header.symmetry == "general" else header.symmetry, numbered_from=1)
+        raise table.fail(
+            int((rows == cols).argmax()), "a skew-symmetric matrix has no entries on its diagonal"
+        )
+    return Edges(
+        rows,
+        cols,
+        values,
+        header.nrows,
+        header.ncols,
+        text.name,
+        table.fail,
+        mirror=None if header.symmetry == "general" else header.symmetry,
+        numbered_from=1,
+    )
 
 
 # ---- header ---------------------------------------------------------------------
@@ -125,33 +151,47 @@ def _read_header(text: Text, banner: str | None) -> _Header:
     elif banner is not None:
         words = banner.lower().split()
     else:
-        raise text.error(0, f"got {text.line_at(0)!r}, expected '%%MatrixMarket matrix ...'; for a file without "
-                         'this line pass banner="matrix coordinate real general", for an edge list format="edgelist"')
+        raise text.error(
+            0,
+            f"got {text.line_at(0)!r}, expected '%%MatrixMarket matrix ...'; for a file without "
+            'this line pass banner="matrix coordinate real general", for an edge list format="edgelist"',
+        )
     layout, field, symmetry = _check_words(text, words)
     size_at, line = next(text.lines(b"%"), (len(data), b""))
     dtype = _graphblas_type(text, size_at)
     names = ("rows", "columns", "entries") if layout == "coordinate" else ("rows", "columns")
     numbers = line.split()
     if len(numbers) != len(names) or not all(number.isdigit() and len(number) < 19 for number in numbers):
-        raise text.error(size_at, f"got {text.line_at(size_at)!r}, expected the numbers of {', '.join(names)}")
+        raise text.error(
+            size_at, f"got {text.line_at(size_at)!r}, expected the numbers of {', '.join(names)}"
+        )
     nrows, ncols, *rest = (int(number) for number in numbers)
     if symmetry != "general" and nrows != ncols:
         raise text.error(size_at, f"a {symmetry} matrix must be square, this one is {nrows} x {ncols}")
     text.check_room(size_at, nrows)
     entries = rest[0] if rest else _array_entries(nrows, ncols, symmetry)
     end = data.find(b"\n", size_at)
-    return _Header(layout, field, symmetry, dtype, nrows, ncols, entries, size_at, end + 1 if end >= 0 else len(data))
+    return _Header(
+        layout, field, symmetry, dtype, nrows, ncols, entries, size_at, end + 1 if end >= 0 else len(data)
+    )
 
 
 def _check_words(text: Text, words: list[str]) -> tuple[str, str, str]:
     if len(words) != 4:
-        raise text.error(0, f"got {len(words)} words after %%MatrixMarket, expected "
-                         "'matrix', the layout, the type of values and the symmetry")
+        raise text.error(
+            0,
+            f"got {len(words)} words after %%MatrixMarket, expected "
+            "'matrix', the layout, the type of values and the symmetry",
+        )
     kind, layout, field, symmetry = words
     if field == "complex" or symmetry == "hermitian":
         raise text.error(0, f"{' '.join(words)}: {COMPLEX}")
-    for word, wanted in ((kind, ("matrix",)), (layout, ("coordinate", "array")), (field, FIELDS),
-                         (symmetry, SYMMETRIES)):
+    for word, wanted in (
+        (kind, ("matrix",)),
+        (layout, ("coordinate", "array")),
+        (field, FIELDS),
+        (symmetry, SYMMETRIES),
+    ):
         if word not in wanted:
             raise text.error(0, f"got {word[:60]!r}, expected {' or '.join(wanted)}")
     if field == "pattern" and (layout == "array" or symmetry == "skew-symmetric"):
@@ -211,11 +251,17 @@ def _positions(header: _Header) -> tuple[np.ndarray, np.ndarray]:
 
 def _check_count(table: Table, header: _Header) -> None:
     if table.lines > header.entries:
-        raise table.fail(header.entries, f"expected the end of the file: line "
-                         f"{table.text.line_number(header.size_at)} promises {header.entries:,} entries, "
-                         f"there are {table.lines:,}")
+        raise table.fail(
+            header.entries,
+            f"expected the end of the file: line "
+            f"{table.text.line_number(header.size_at)} promises {header.entries:,} entries, "
+            f"there are {table.lines:,}",
+        )
     if table.lines < header.entries:
         at = len(table.text.data.rstrip())
-        raise FormatError(table.text.path, table.text.line_number(at),
-                          f"the file ends after {table.lines:,} entries, line "
-                          f"{table.text.line_number(header.size_at)} promises {header.entries:,}")
+        raise FormatError(
+            table.text.path,
+            table.text.line_number(at),
+            f"the file ends after {table.lines:,} entries, line "
+            f"{table.text.line_number(header.size_at)} promises {header.entries:,}",
+        )

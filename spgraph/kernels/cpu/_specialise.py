@@ -2,8 +2,10 @@
 
 A template is a plain Python function over arrays. Names in UPPER CASE are
 compile-time: *constants* (``MASKED``; a branch on one disappears when it is
-folded) and *operators*, which stand alone as ``target = MULT(a, b)`` and are
-replaced by the statements that `semirings.expr.to_python` prints.
+folded), *operators*, which stand alone as ``target = MULT(a, b)`` and are
+replaced by the statements that `semirings.expr.to_python` prints, and *blocks*,
+which stand alone as ``CHECK_MASK(n)`` and are replaced by the body of the
+function `check_mask` of `_blocks` (or of the one that a constant names).
 
 The specialised text is the cache key. It is written to a generated file, since
 Numba's disk cache works only for functions of a file, so a second process loads
@@ -30,12 +32,14 @@ import tempfile
 import textwrap
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from semirings import expr as ex
+from spgraph.kernels.cpu import _blocks
 
-__all__ = ["Kernel", "cache_dir", "get_kernel", "get_kernel_from_ast", "set_jit", "statistics"]
+__all__ = ["Block", "Kernel", "cache_dir", "get_kernel", "get_kernel_from_ast", "set_jit", "statistics"]
 
 # Interpreting costs about 1 us per entry, compiling about 0.5 s per kernel, loading one from the disk cache 5 ms.
 WORK_AT_ONCE, WORK_IN_ALL = 5_000, 50_000  # a kernel with more work than this, in one call or in all, is compiled
@@ -247,7 +251,7 @@ def get_kernel(template, consts: dict, ops: dict) -> Kernel:
     ----------
     template : function
         Plain Python, see the module docstring.
-    consts : dict of str to bool, int, str or NumPy scalar
+    consts : dict of str to bool, int, str, NumPy scalar or Block
         A str is source text; a NumPy scalar keeps its type.
     ops : dict of str to (Expr, tuple of str)
         The expression and the names of its inputs in the order of the
@@ -285,10 +289,27 @@ def literal(value) -> str:
     return repr(value)
 
 
+class Block(NamedTuple):
+    """As a constant: the block of `_blocks` that stands for the constant's name."""
+
+    name: str
+
+
+class _Renamer(ast.NodeTransformer):
+    def __init__(self, names):
+        self.names = names
+
+    def visit_Name(self, node):
+        node.id = self.names.get(node.id, node.id)
+        return node
+
+
 class _Specialiser(ast.NodeTransformer):
     def __init__(self, name, consts, ops):
         self.name = name
-        self.consts = {key: ast.parse(literal(value), mode="eval").body for key, value in consts.items()}
+        self.blocks = {key: value.name for key, value in consts.items() if isinstance(value, Block)}
+        self.consts = {key: ast.parse(literal(value), mode="eval").body for key, value in consts.items()
+                       if key not in self.blocks}
         self.ops = ops
         self.counter = 0
 
@@ -346,6 +367,20 @@ class _Specialiser(ast.NodeTransformer):
             return self.visit(node.body if test.value else node.orelse)
         node.test, node.body, node.orelse = test, self.visit(node.body), self.visit(node.orelse)
         return node
+
+    # blocks
+    def visit_Expr(self, node):
+        call = node.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id.isupper():
+            return self._paste(call)
+        return self.generic_visit(node)
+
+    def _paste(self, call):
+        name = self.blocks.get(call.func.id, call.func.id.lower())
+        function = pickle.loads(_parsed(getattr(_blocks, name)))
+        renamed = _Renamer({arg.arg: value.id for arg, value in zip(function.args.args, call.args, strict=True)})
+        body = function.body[1:] if ast.get_docstring(function) else function.body
+        return self._block([renamed.visit(statement) for statement in body])
 
     def _block(self, statements):
         result = []

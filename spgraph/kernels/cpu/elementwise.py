@@ -155,14 +155,7 @@ class _Printer:
 _MASK = """
 allowed = True
 if MASKED:
-    if M_FULL:
-        allowed = mvals[n] != 0
-    elif VALUED:
-        allowed = mpresent[n] != 0 and mvals[n] != 0
-    else:
-        allowed = mpresent[n] != 0
-    if COMPLEMENT:
-        allowed = not allowed
+    CHECK_MASK(n)
 """
 
 _WRITE = """

@@ -11,7 +11,7 @@ global ids for positional operators. `chpresent` marks changed entries of C.
 
 Compile-time: A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
 ACCUM, C_FULL, FRESH (C has no content yet), CHANGED, GLOBAL (ids differ from
-numbers), IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
+numbers), GATHER (the block that reduces a row: `gather_until` or `gather_all`), IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
 Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
 """
 
@@ -23,14 +23,7 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
     for row in range(lo, hi):
         allowed = True
         if MASKED:
-            if M_FULL:
-                allowed = mvals[row] != 0
-            elif VALUED:
-                allowed = mpresent[row] != 0 and mvals[row] != 0
-            else:
-                allowed = mpresent[row] != 0
-            if COMPLEMENT:
-                allowed = not allowed
+            CHECK_MASK(row)
         if not allowed:
             if C_FULL:
                 count += 1
@@ -39,36 +32,10 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
             elif cpresent[row] != 0:
                 count += 1
             continue
-        found = False
-        total = IDENTITY
-        if GLOBAL:
-            i = row_gid[row]
-        else:
-            i = row
-        for e in range(indptr[row], indptr[row + 1]):
-            column = indices[e]
-            if U_FULL or upresent[column] != 0:
-                if A_ISO:
-                    a = avals[0]
-                else:
-                    a = avals[e]
-                if U_ISO:
-                    u = uvals[0]
-                else:
-                    u = uvals[column]
-                if GLOBAL:
-                    k = col_gid[column]
-                else:
-                    k = column
-                term = MULT(a, u, i, k)
-                found = True
-                if ANY:
-                    total = term
-                    break
-                total = ADD(total, term)
-                if HAS_TERMINAL:
-                    if total == TERMINAL:
-                        break
+        i = row_gid[row] if GLOBAL else row
+        first = indptr[row]
+        last = indptr[row + 1]
+        GATHER(first, last)
         if found:
             if ACCUM and not FRESH:
                 if C_FULL or cpresent[row] != 0:

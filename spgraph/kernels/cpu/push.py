@@ -34,25 +34,12 @@ def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, st
     count = base
     for q in range(size):
         source = fidx[q]
-        if U_ISO:
-            u = fvals[0]
-        else:
-            u = fvals[q]
-        if GLOBAL:
-            k = col_gid[source]
-        else:
-            k = source
+        u = fvals[0] if U_ISO else fvals[q]
+        k = col_gid[source] if GLOBAL else source
         for e in range(begin[source], end[source]):
             target = indices[e]
             if MASKED:
-                if M_FULL:
-                    allowed = mvals[target] != 0
-                elif VALUED:
-                    allowed = mpresent[target] != 0 and mvals[target] != 0
-                else:
-                    allowed = mpresent[target] != 0
-                if COMPLEMENT:
-                    allowed = not allowed
+                CHECK_MASK(target)
                 if not allowed:
                     continue
             if ANY or ISO_OUT:
@@ -60,26 +47,14 @@ def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, st
                     stamp[target] = epoch
                     oidx[count] = target
                     if not ISO_OUT:
-                        if A_ISO:
-                            a = avals[0]
-                        else:
-                            a = avals[e]
-                        if GLOBAL:
-                            i = row_gid[target]
-                        else:
-                            i = target
+                        LOAD_A(e)
+                        i = row_gid[target] if GLOBAL else target
                         term = MULT(a, u, i, k)
                         ovals[count] = STORE(term)
                     count += 1
             else:
-                if A_ISO:
-                    a = avals[0]
-                else:
-                    a = avals[e]
-                if GLOBAL:
-                    i = row_gid[target]
-                else:
-                    i = target
+                LOAD_A(e)
+                i = row_gid[target] if GLOBAL else target
                 term = MULT(a, u, i, k)
                 if stamp[target] == epoch:
                     before = acc[target]
@@ -110,35 +85,16 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
     changes = base
     for q in range(size):
         source = fidx[q]
-        if U_ISO:
-            u = fvals[0]
-        else:
-            u = fvals[q]
-        if GLOBAL:
-            k = col_gid[source]
-        else:
-            k = source
+        u = fvals[0] if U_ISO else fvals[q]
+        k = col_gid[source] if GLOBAL else source
         for e in range(begin[source], end[source]):
             target = indices[e]
             if MASKED:
-                if M_FULL:
-                    allowed = mvals[target] != 0
-                elif VALUED:
-                    allowed = mpresent[target] != 0 and mvals[target] != 0
-                else:
-                    allowed = mpresent[target] != 0
-                if COMPLEMENT:
-                    allowed = not allowed
+                CHECK_MASK(target)
                 if not allowed:
                     continue
-            if A_ISO:
-                a = avals[0]
-            else:
-                a = avals[e]
-            if GLOBAL:
-                i = row_gid[target]
-            else:
-                i = target
+            LOAD_A(e)
+            i = row_gid[target] if GLOBAL else target
             term = MULT(a, u, i, k)
             if C_FULL or cpresent[target] != 0:
                 old = cvals[target]

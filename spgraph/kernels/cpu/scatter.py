@@ -14,20 +14,10 @@ def scatter(tidx, tvals, mpresent, mvals, cpresent, cvals):
     for q in range(tidx.size):
         target = tidx[q]
         if MASKED:
-            if M_FULL:
-                allowed = mvals[target] != 0
-            elif VALUED:
-                allowed = mpresent[target] != 0 and mvals[target] != 0
-            else:
-                allowed = mpresent[target] != 0
-            if COMPLEMENT:
-                allowed = not allowed
+            CHECK_MASK(target)
             if not allowed:
                 continue
-        if T_ISO:
-            t = tvals[0]
-        else:
-            t = tvals[q]
+        t = tvals[0] if T_ISO else tvals[q]
         if C_FULL:
             if ACCUM:
                 old = cvals[target]
@@ -52,21 +42,11 @@ def masked_list(tidx, tvals, mpresent, mvals, oidx, ovals):
     count = 0
     for q in range(tidx.size):
         target = tidx[q]
-        if M_FULL:
-            allowed = mvals[target] != 0
-        elif VALUED:
-            allowed = mpresent[target] != 0 and mvals[target] != 0
-        else:
-            allowed = mpresent[target] != 0
-        if COMPLEMENT:
-            allowed = not allowed
+        CHECK_MASK(target)
         if allowed:
             oidx[count] = target
             if not ISO_OUT:
-                if T_ISO:
-                    t = tvals[0]
-                else:
-                    t = tvals[q]
+                t = tvals[0] if T_ISO else tvals[q]
                 ovals[count] = STORE(t)
             count += 1
     return count
@@ -78,24 +58,11 @@ def select_list(tidx, tvals, thunk, gid, mpresent, mvals, oidx, ovals):
     for q in range(tidx.size):
         target = tidx[q]
         if MASKED:
-            if M_FULL:
-                allowed = mvals[target] != 0
-            elif VALUED:
-                allowed = mpresent[target] != 0 and mvals[target] != 0
-            else:
-                allowed = mpresent[target] != 0
-            if COMPLEMENT:
-                allowed = not allowed
+            CHECK_MASK(target)
             if not allowed:
                 continue
-        if T_ISO:
-            t = tvals[0]
-        else:
-            t = tvals[q]
-        if GLOBAL:
-            i = gid[target]
-        else:
-            i = target
+        t = tvals[0] if T_ISO else tvals[q]
+        i = gid[target] if GLOBAL else target
         keep = KEEP(t, i, thunk)
         if keep:
             oidx[count] = target
@@ -113,24 +80,11 @@ def select_bitmap(lo, hi, tpresent, tvals, thunk, gid, mpresent, mvals, oidx, ov
             if tpresent[target] == 0:
                 continue
         if MASKED:
-            if M_FULL:
-                allowed = mvals[target] != 0
-            elif VALUED:
-                allowed = mpresent[target] != 0 and mvals[target] != 0
-            else:
-                allowed = mpresent[target] != 0
-            if COMPLEMENT:
-                allowed = not allowed
+            CHECK_MASK(target)
             if not allowed:
                 continue
-        if T_ISO:
-            t = tvals[0]
-        else:
-            t = tvals[target]
-        if GLOBAL:
-            i = gid[target]
-        else:
-            i = target
+        t = tvals[0] if T_ISO else tvals[target]
+        i = gid[target] if GLOBAL else target
         keep = KEEP(t, i, thunk)
         if keep:
             oidx[count] = target

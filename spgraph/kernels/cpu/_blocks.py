@@ -1,0 +1,93 @@
+"""Blocks of statements that several templates share; a template pastes one by calling it in upper case.
+
+``CHECK_MASK(target)`` stands for the body of `check_mask` with its parameter
+renamed. See `_specialise`.
+"""
+
+
+def check_mask(n):
+    """Sets `allowed`: may position n be written? For code that stands under ``if MASKED``."""
+    if M_FULL:
+        allowed = mvals[n] != 0
+    elif VALUED:
+        allowed = mpresent[n] != 0 and mvals[n] != 0
+    else:
+        allowed = mpresent[n] != 0
+    if COMPLEMENT:
+        allowed = not allowed
+
+
+def load_a(e):
+    """Sets `a`: the value of entry e of A."""
+    if A_ISO:
+        a = avals[0]
+    else:
+        a = avals[e]
+
+
+def gather_until(first, last):
+    """Sets `found` and `total`: entries one by one, stopping at a terminal value."""
+    found = False
+    total = IDENTITY
+    for e in range(first, last):
+        column = indices[e]
+        if U_FULL or upresent[column] != 0:
+            LOAD_A(e)
+            u = uvals[0] if U_ISO else uvals[column]
+            k = col_gid[column] if GLOBAL else column
+            term = MULT(a, u, i, k)
+            found = True
+            if ANY:
+                total = term
+                break
+            total = ADD(total, term)
+            if HAS_TERMINAL:
+                if total == TERMINAL:
+                    break
+
+
+def gather_term(e):
+    """Sets `term`: what entry e contributes, the identity if u has no entry there."""
+    column = indices[e]
+    LOAD_A(e)
+    u = uvals[0] if U_ISO else uvals[column]
+    k = col_gid[column] if GLOBAL else column
+    term = MULT(a, u, i, k)
+    if not U_FULL:
+        here = upresent[column] != 0
+        found = found or here
+        term = term if here else IDENTITY
+
+
+def gather_all(first, last):
+    """The same for a dense u, without branches and in four independent lanes.
+
+    A single running sum waits for each addition (4 cycles for floats), a branch on a
+    half-full bitmap is mispredicted every other time.
+    """
+    found = U_FULL and first < last
+    total = IDENTITY
+    lane1 = IDENTITY
+    lane2 = IDENTITY
+    lane3 = IDENTITY
+    e = first
+    while e + 3 < last:
+        GATHER_TERM(e)
+        total = ADD(total, term)
+        f = e + 1
+        GATHER_TERM(f)
+        lane1 = ADD(lane1, term)
+        f = e + 2
+        GATHER_TERM(f)
+        lane2 = ADD(lane2, term)
+        f = e + 3
+        GATHER_TERM(f)
+        lane3 = ADD(lane3, term)
+        e += 4
+    while e < last:
+        GATHER_TERM(e)
+        total = ADD(total, term)
+        e += 1
+    total = ADD(total, lane1)
+    lane2 = ADD(lane2, lane3)
+    total = ADD(total, lane2)
