@@ -23,7 +23,7 @@ def _position(func: Any) -> Any:
 POSITIONAL = {
     "rowindex": _position(lambda i, j, thunk: i + thunk),
     "colindex": _position(lambda i, j, thunk: j + thunk),
-    "diagindex": _position(lambda i, j, thunk: j - i + thunk),
+    "diagindex": _position(lambda i, j, thunk: j - i - thunk),  # SuiteSparse's sign: 0 where diag is true
     "tril": lambda x, i, j, thunk: j - i <= thunk,
     "triu": lambda x, i, j, thunk: j - i >= thunk,
     "diag": lambda x, i, j, thunk: j - i == thunk,

@@ -24,9 +24,11 @@ class Namespace:
     True
     """
 
-    def __init__(self, kind: str, path: str = "") -> None:
+    def __init__(self, kind: str, path: str = "", module: dict[str, Any] | None = None) -> None:
         self._kind, self._path = kind, path
         self._entries: dict[str, Any] = {}
+        # what finds a name at once: the module's variables, or this object's
+        self._fast = self.__dict__ if module is None else module
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -74,7 +76,10 @@ class Namespace:
             raise InvalidValue(f"{self._kind}: {name!r} is not a name (identifiers joined by dots)")
         current = self
         for depth, part in enumerate(path, 1):
-            below = current._entries.setdefault(part, Namespace(self._kind, ".".join(path[:depth])))
+            below = current._entries.get(part)
+            if below is None:
+                below = Namespace(self._kind, ".".join(path[:depth]))
+                current._entries[part] = current._fast[part] = below
             if not isinstance(below, Namespace):
                 raise InvalidValue(f"{self._kind}.{name}: {below!r} is an operator, not a namespace")
             current = below
@@ -82,7 +87,7 @@ class Namespace:
             raise InvalidValue(
                 f"{self._kind}.{name} is already registered; choose another name or use register_anonymous"
             )
-        current._entries[last] = entry
+        current._entries[last] = current._fast[last] = entry
 
     def operators(self) -> Iterator[tuple[str, Any]]:
         """Every operator once, with a dotted name under which it is found."""
@@ -98,9 +103,9 @@ class Namespace:
 _roots: dict[str, Namespace] = {}
 
 
-def make_root(kind: str, operators: Callable[[], Any]) -> Namespace:
-    """The tree of a kind, filled with ``(name, operator)`` pairs."""
-    root = _roots[kind] = Namespace(kind)
+def make_root(kind: str, operators: Callable[[], Any], module: dict[str, Any]) -> Namespace:
+    """The tree of a kind, filled with ``(name, operator)`` pairs; its first level is the module."""
+    root = _roots[kind] = Namespace(kind, module=module)
     for name, op in operators():
         root.add(name, op)
     return root

@@ -40,7 +40,7 @@ _FLOAT_ONLY = {
 _BITWISE = {"bitwise_and", "bitwise_or", "bitwise_xor"}
 _GIVE_BOOL = {"equal", "not_equal", "greater", "greater_equal", "less", "less_equal"}
 _NEVER_BOOL = {"floor_divide", "fmod", "mod", "remainder"}
-_REFUSED = {
+REFUSED = {
     **dict.fromkeys(("hypot", "logaddexp", "logaddexp2"), _INT_ONLY | _BITWISE | _GIVE_BOOL),
     **dict.fromkeys((*_BITWISE, "gcd"), _FLOAT_ONLY | _GIVE_BOOL),
     **dict.fromkeys(
@@ -71,7 +71,7 @@ def operators() -> Iterator[tuple[str, Semiring]]:
         _numpy_names((_monoid_table.MONOIDS, _monoid_table.ALIASES)),
         _numpy_names((_binary.FUNCTIONS, _binary.ALIASES)),
     ):
-        if multiply not in _REFUSED.get(add, ()):
+        if multiply not in REFUSED.get(add, ()):
             name = f"numpy.{add}_{multiply}"
             m, b = monoids.find(f"numpy.{add}"), binaries.find(f"numpy.{multiply}")
             same = made.get(f"{m.name}_{b.name}")  # both have names of GraphBLAS

@@ -25,7 +25,7 @@ from semirings._aggregators import Aggregator, Part, TypedAggregator
 
 __all__ = ["Aggregator", "Part", "TypedAggregator", "from_string"]
 
-_root = _registry.make_root("agg", _agg.operators)
+_root = _registry.make_root("agg", _agg.operators, globals())
 
 
 def from_string(string: str) -> Any:

@@ -29,7 +29,7 @@ from semirings._operators import BinaryOp
 
 __all__ = ["from_string", "register_anonymous", "register_new"]
 
-_root = _registry.make_root("binary", _binary.operators)
+_root = _registry.make_root("binary", _binary.operators, globals())
 
 
 def register_new(name: str, func: Callable[..., Any]) -> BinaryOp:

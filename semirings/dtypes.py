@@ -56,14 +56,16 @@ class DataType:
     (True, True, False)
     """
 
-    __slots__ = ("name", "np_type")
+    __slots__ = ("_hash", "name", "np_type")
 
     name: str
     np_type: np.dtype[Any]
+    _hash: int
 
     def __init__(self, name: str, np_type: Any) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "np_type", np.dtype(np_type))
+        object.__setattr__(self, "_hash", hash(self.np_type))
 
     def __setattr__(self, key: str, value: object) -> None:
         raise AttributeError(f"{self.name}: a DataType cannot be changed")
@@ -82,7 +84,7 @@ class DataType:
             return False
 
     def __hash__(self) -> int:
-        return hash(self.np_type)
+        return self._hash
 
     def __lt__(self, other: Any) -> bool:
         return _ORDER[self.name] < _ORDER[lookup_dtype(other).name]

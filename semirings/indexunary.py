@@ -21,7 +21,7 @@ from semirings._operators import IndexUnaryOp
 
 __all__ = ["from_string", "register_anonymous", "register_new"]
 
-_root = _registry.make_root("indexunary", _indexunary.operators)
+_root = _registry.make_root("indexunary", _indexunary.operators, globals())
 
 
 def register_new(name: str, func: Callable[..., Any]) -> IndexUnaryOp:

@@ -20,7 +20,7 @@ from semirings._monoids import Monoid
 
 __all__ = ["from_string", "register_anonymous", "register_new"]
 
-_root = _registry.make_root("monoid", _monoid_table.operators)
+_root = _registry.make_root("monoid", _monoid_table.operators, globals())
 
 
 def register_new(

@@ -29,7 +29,7 @@ __all__ = [
     "value",
 ]
 
-_root = _registry.make_root("select", _indexunary.select_operators)
+_root = _registry.make_root("select", _indexunary.select_operators, globals())
 
 
 class Comparison:

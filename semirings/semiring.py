@@ -24,7 +24,7 @@ from semirings._monoids import Semiring, get_semiring
 
 __all__ = ["from_string", "get_semiring", "register_anonymous", "register_new"]
 
-_root = _registry.make_root("semiring", _semiring_table.operators)
+_root = _registry.make_root("semiring", _semiring_table.operators, globals())
 
 
 def register_new(name: str, monoid: Any, binaryop: Any) -> Semiring:

@@ -26,7 +26,7 @@ from semirings._operators import UnaryOp
 
 __all__ = ["from_string", "register_anonymous", "register_new"]
 
-_root = _registry.make_root("unary", _unary.operators)
+_root = _registry.make_root("unary", _unary.operators, globals())
 
 
 def register_new(name: str, func: Callable[..., Any]) -> UnaryOp:

@@ -23,7 +23,7 @@ import semirings as _semirings
 
 if getattr(_semirings, "__distribution__", None) != "spgraph":
     raise ImportError(
-        "spgraph comes with a package named semirings, but another one of that name is imported instead, from "
+        "spgraph comes with a package named semirings, but another of that name is imported instead, from "
         f"{getattr(_semirings, '__file__', None) or 'an unknown place'}: uninstall that one "
         "(pip uninstall semirings) and reinstall spgraph"
     )

@@ -13,7 +13,7 @@ The protocol by which operands and expressions meet; all of it is internal:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 RANK: dict[type, int] = {}
 
@@ -26,8 +26,12 @@ class Operand:
     ndim: int
     _is_transposed = False
 
+    if TYPE_CHECKING:  # subclasses have it, as a slot or as a property
+
+        def __getattr__(self, name: str) -> Any: ...
+
     # NumPy leaves operators to us (`array + v` asks v) and never treats v as an array of objects.
-    __array_ufunc__ = None
+    __array_ufunc__: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -80,4 +84,4 @@ class _Empty:
 EMPTY = _Empty()
 
 # Scalar, Vector and Matrix by rank; filled by their modules, which import each other's expressions.
-CLASSES: dict[int, type] = {}
+CLASSES: dict[int, Any] = {}

@@ -10,13 +10,13 @@ import numpy as np
 
 from semirings.dtypes import lookup_dtype
 from semirings.exceptions import DimensionMismatch, InvalidValue, OutputNotEmpty
-from spgraph import _resolve as resolve
 from spgraph import engine
 from spgraph._convert import fit, to_order, to_size, to_values
 from spgraph._elementwise import bound_scalar
-from spgraph._vector_make import is_present, named
+from spgraph._matrix_build import built, csr_block, expanded
+from spgraph._vector_make import is_present
 from spgraph.block import MatrixBlock
-from spgraph.indexing import check_ids, infer_size, to_ids
+from spgraph.indexing import infer_size, to_ids
 
 if TYPE_CHECKING:
     from spgraph.matrix import Matrix
@@ -28,6 +28,11 @@ class MatrixMake:
     """Constructors, and `build`."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # Matrix has them
+        _wrap: Any
+        _block: Any
+        dtype: Any
 
     @classmethod
     def from_coo(
@@ -76,8 +81,8 @@ class MatrixMake:
         columns = to_ids(columns, "from_coo", "columns")
         nrows = _size(nrows, rows, "rows", "nrows")
         ncols = _size(ncols, columns, "columns", "ncols")
-        block = _built(nrows, ncols, rows, columns, values, dtype, dup_op, "from_coo")
-        return cls._wrap(block, name)  # type: ignore[attr-defined]
+        block = built(nrows, ncols, rows, columns, values, dtype, dup_op, "from_coo")
+        return cls._wrap(block, name)
 
     @classmethod
     def from_edgelist(
@@ -107,7 +112,9 @@ class MatrixMake:
         >>> sg.Matrix.from_edgelist([(0, 1, 5), (1, 2, 6)]).to_dicts()
         {0: {1: 5}, 1: {2: 6}}
         """
-        own = None
+        own: Any = None
+        rows: Any
+        columns: Any
         if isinstance(edgelist, np.ndarray):
             if edgelist.ndim != 2 or edgelist.shape[1] != 2:
                 raise InvalidValue(
@@ -163,8 +170,8 @@ class MatrixMake:
         >>> sg.Matrix.from_csr([0, 2, 2, 3], [0, 1, 1], [5, 6, 7]).to_dicts()
         {0: {0: 5, 1: 6}, 2: {1: 7}}
         """
-        block = _from_csr(indptr, col_indices, values, dtype, nrows, ncols, "from_csr", ("nrows", "ncols"))
-        return cls._wrap(block, name)  # type: ignore[attr-defined]
+        block = csr_block(indptr, col_indices, values, dtype, nrows, ncols, "from_csr", ("nrows", "ncols"))
+        return cls._wrap(block, name)
 
     @classmethod
     def from_csc(
@@ -179,8 +186,8 @@ class MatrixMake:
         name: str | None = None,
     ) -> Matrix:
         """A Matrix from CSC arrays; see `from_csr`."""
-        block = _from_csr(indptr, row_indices, values, dtype, ncols, nrows, "from_csc", ("ncols", "nrows"))
-        return cls._wrap(block, None).T.new(name=name)  # type: ignore[attr-defined]
+        block = csr_block(indptr, row_indices, values, dtype, ncols, nrows, "from_csc", ("ncols", "nrows"))
+        return cls._wrap(block, None).T.new(name=name)
 
     @classmethod
     def from_dcsr(
@@ -196,7 +203,7 @@ class MatrixMake:
         name: str | None = None,
     ) -> Matrix:
         """A Matrix from CSR arrays of the rows that are not empty, which `compressed_rows` names."""
-        rows, columns = _expand(compressed_rows, indptr, col_indices, "from_dcsr", "compressed_rows")
+        rows, columns = expanded(compressed_rows, indptr, col_indices, "from_dcsr", "compressed_rows")
         return cls.from_coo(rows, columns, values, dtype, nrows=nrows, ncols=ncols, name=name)
 
     @classmethod
@@ -213,7 +220,7 @@ class MatrixMake:
         name: str | None = None,
     ) -> Matrix:
         """A Matrix from CSC arrays of the columns that are not empty, which `compressed_cols` names."""
-        columns, rows = _expand(compressed_cols, indptr, row_indices, "from_dcsc", "compressed_cols")
+        columns, rows = expanded(compressed_cols, indptr, row_indices, "from_dcsc", "compressed_cols")
         return cls.from_coo(rows, columns, values, dtype, nrows=nrows, ncols=ncols, name=name)
 
     @classmethod
@@ -244,6 +251,7 @@ class MatrixMake:
         {0: {1: 5}, 2: {0: 6}}
         """
         rowwise = to_order(order, "from_dicts")
+        outer: Any
         if isinstance(nested_dicts, Sequence):
             outer, dicts = range(len(nested_dicts)), list(nested_dicts)
             given = nrows if rowwise else ncols
@@ -260,8 +268,8 @@ class MatrixMake:
         ids = np.repeat(ids, [len(d) for d in dicts]) if dicts else ids
         inner = list(chain.from_iterable(dicts))
         values = list(chain.from_iterable(d.values() for d in dicts))
-        pair = (ids, inner) if rowwise else (inner, ids)
-        return cls.from_coo(*pair, values, dtype, nrows=nrows, ncols=ncols, name=name)
+        rows, columns = (ids, inner) if rowwise else (inner, ids)
+        return cls.from_coo(rows, columns, values, dtype, nrows=nrows, ncols=ncols, name=name)
 
     @classmethod
     def from_dense(
@@ -289,8 +297,9 @@ class MatrixMake:
             raise DimensionMismatch(f"from_dense: values have {array.ndim} dimensions, but 2 were wanted")
         present = np.ones(array.shape, bool) if missing_value is None else is_present(array, missing_value)
         rows, columns = np.nonzero(present)
-        block = engine.build_matrix(*array.shape, rows, columns, array[rows, columns], dtype.np_type)
-        return cls._wrap(block, name)  # type: ignore[attr-defined]
+        nrows, ncols = array.shape
+        block = engine.build_matrix(nrows, ncols, rows, columns, array[rows, columns], dtype.np_type)
+        return cls._wrap(block, name)
 
     @classmethod
     def from_scalar(
@@ -313,7 +322,7 @@ class MatrixMake:
         if nrows and ncols:
             indptr = np.arange(0, nrows * ncols + 1, ncols)
             block.set_csr(indptr, np.tile(np.arange(ncols), nrows), np.array([number]), iso=True)
-        return cls._wrap(block, name)  # type: ignore[attr-defined]
+        return cls._wrap(block, name)
 
     def build(
         self,
@@ -337,7 +346,7 @@ class MatrixMake:
         nrows, ncols : int, optional
             Resize first.
         """
-        block = self._block  # type: ignore[attr-defined]
+        block = self._block
         if block.nvals and not clear:
             raise OutputNotEmpty(
                 f"build: the Matrix has {block.nvals} entries; give clear=True to replace them"
@@ -345,76 +354,9 @@ class MatrixMake:
         nrows = block.nrows if nrows is None else to_size(nrows, "build", "nrows")
         ncols = block.ncols if ncols is None else to_size(ncols, "build", "ncols")
         rows, columns = to_ids(rows, "build", "rows"), to_ids(columns, "build", "columns")
-        dtype = self.dtype  # type: ignore[attr-defined]
-        block.assume(_built(nrows, ncols, rows, columns, values, dtype, dup_op, "build"))
+        dtype = self.dtype
+        block.assume(built(nrows, ncols, rows, columns, values, dtype, dup_op, "build"))
 
 
 def _size(given, ids, argument, name):
     return infer_size(ids, "from_coo", argument, name) if given is None else to_size(given, "from_coo", name)
-
-
-def _built(nrows, ncols, rows, columns, values, dtype, dup_op, function) -> MatrixBlock:
-    if rows.size != columns.size:
-        raise DimensionMismatch(f"{function}: there are {rows.size} rows, but {columns.size} columns")
-    check_ids(rows, nrows, function, "rows")
-    check_ids(columns, ncols, function, "columns")
-    array, dtype = _checked_values(values, dtype, rows.size, function)
-    if dup_op is not None:
-        dup_op = resolve.binary(dup_op, dtype, dtype, function, "dup_op")
-    try:
-        return engine.build_matrix(nrows, ncols, rows, columns, array, dtype.np_type, dup_op)
-    except InvalidValue as error:
-        raise named(error, function) from None
-
-
-def _checked_values(values, dtype, count, function):
-    array, dtype = to_values(values, dtype, function)
-    if array.ndim > 1:
-        raise DimensionMismatch(f"{function}: values have {array.ndim} dimensions, but 1 was wanted")
-    if array.ndim and array.size != count:
-        raise DimensionMismatch(f"{function}: there are {count} indices, but {array.size} values")
-    return array, dtype
-
-
-def _check_pointers(indptr: np.ndarray, count: int, function: str) -> None:
-    if not indptr.size:
-        raise InvalidValue(f"{function}: indptr is empty, but nrows + 1 offsets were wanted")
-    if indptr[0] != 0 or indptr[-1] != count:
-        raise InvalidValue(
-            f"{function}: indptr goes from {indptr[0]} to {indptr[-1]}, but 0 to {count}, the number of indices, "
-            "was wanted"
-        )
-    if (indptr[1:] < indptr[:-1]).any():
-        raise InvalidValue(f"{function}: indptr falls somewhere, but offsets that never fall were wanted")
-
-
-def _from_csr(indptr, indices, values, dtype, nrows, ncols, function, names) -> MatrixBlock:
-    indptr, indices = to_ids(indptr, function, "indptr"), to_ids(indices, function, "indices")
-    _check_pointers(indptr, indices.size, function)
-    if nrows is not None and nrows != indptr.size - 1:
-        raise DimensionMismatch(f"{function}: {names[0]} is {nrows}, but indptr has length {indptr.size}")
-    nrows = indptr.size - 1
-    if ncols is None:
-        ncols = int(indices.max()) + 1 if indices.size else 0
-    ncols = to_size(ncols, function, names[1])
-    check_ids(indices, ncols, function, "indices")
-    array, dtype = _checked_values(values, dtype, indices.size, function)
-    ascending = np.ones(max(indices.size, 1), bool)
-    np.greater(indices[1:], indices[:-1], out=ascending[1 : indices.size])
-    ascending[indptr[:-1][indptr[:-1] < indices.size]] = True  # where a row starts
-    if not ascending.all() or not indices.size:
-        rows = np.repeat(np.arange(nrows, dtype=np.int64), np.diff(indptr))
-        return _built(nrows, ncols, rows, indices, array, dtype, None, function)
-    block = MatrixBlock(nrows, ncols, dtype.np_type)
-    iso = array.ndim == 0
-    block.set_csr(indptr.copy(), indices.copy(), np.array(array, ndmin=1), iso=iso)
-    return block
-
-
-def _expand(outer, indptr, indices, function, name):
-    outer, indptr = to_ids(outer, function, name), to_ids(indptr, function, "indptr")
-    indices = to_ids(indices, function, "indices")
-    _check_pointers(indptr, indices.size, function)
-    if indptr.size != outer.size + 1:
-        raise DimensionMismatch(f"{function}: {name} has {outer.size} items, but indptr has {indptr.size}")
-    return np.repeat(outer, np.diff(indptr)), indices

@@ -127,9 +127,8 @@ class MatrixLike(MatrixReads):
         """
         check.operand("kronecker", "other", other, 2)
         op = resolve.binary(op, self.dtype, other.dtype, "kronecker")
-        shape = tuple(
-            to_size(a * b, "kronecker", "size of the result") for a, b in zip(self.shape, other.shape)
-        )
+        rows, columns = self.shape[0] * other.shape[0], self.shape[1] * other.shape[1]
+        shape = to_size(rows, "kronecker", "nrows"), to_size(columns, "kronecker", "ncols")
         return MatrixExpression(Kronecker(self, other, op), op.return_type, shape)
 
     # ---- reduce -----------------------------------------------------------------------
@@ -367,9 +366,9 @@ class MatrixIndexExpr(MatrixExpression):
     def __lshift__(self, value: Any) -> None:
         assign(self._parent, self._index, value)
 
-    def update(self, value: Any) -> None:
+    def update(self, expr: Any) -> None:
         """The same as ``<<``."""
-        assign(self._parent, self._index, value)
+        assign(self._parent, self._index, expr)
 
     def new(self, dtype: Any = None, *, mask: Any = None, input_mask: Any = None, name: str | None = None):
         """Extract into a new Matrix; the arguments are those of `VectorIndexExpr.new`."""

@@ -91,8 +91,10 @@ class MatrixWrite(Output):
             return
         ids, values = engine.vector_coo(value)
         zeros = np.zeros(ids.size, np.int64)
-        shape, pair = ((1, value.size), (zeros, ids)) if row else ((value.size, 1), (ids, zeros))
-        upcast = engine.build_matrix(*shape, *pair, values, value.dtype)
+        if row:
+            upcast = engine.build_matrix(1, value.size, zeros, ids, values, value.dtype)
+        else:
+            upcast = engine.build_matrix(value.size, 1, ids, zeros, values, value.dtype)
         i, j = (single(axis) if isinstance(axis, int) else axis for axis in index)
         engine.matrix_assign(block, mask, accum, replace, (upcast, False), i, j, sub=sub)
 

@@ -116,9 +116,9 @@ class Output(InPlace):
     def __lshift__(self, value: Any) -> None:
         self._update(value)
 
-    def update(self, value: Any) -> None:
+    def update(self, expr: Any) -> None:
         """The same as ``<<``."""
-        self._update(value)
+        self._update(expr)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._assign(self._parse_key(key), value, None, None, False, False)

@@ -31,7 +31,7 @@ _element: dict[tuple, Any] = {}
 _bound: dict[tuple, Any] = {}
 _select: dict[tuple, Any] = {}
 
-_BUILTIN = {"unary": {abs: unaries.abs}, "binary": {max: binaries.max, min: binaries.min}}
+_BUILTIN: dict[str, dict] = {"unary": {abs: unaries.abs}, "binary": {max: binaries.max, min: binaries.min}}
 _NAMES = {
     "unary": "a unary operator",
     "binary": "a binary operator or monoid",
@@ -182,20 +182,20 @@ def _operator(op: Any, kind: str, function: str, also: str = "") -> Any:
 
 
 def _from_string(text: str, kind: str, function: str, also: str) -> Any:
-    tries = {
+    tries: tuple[Any, ...] = {
         "unary": (unaries, indexunaries, selects, binaries),
         "binary": (binaries, monoids, *((indexunaries, selects) if also else ())),
         "monoid": (monoids, binaries, aggs),
         "semiring": (semirings_,),
         "select": (selects, indexunaries),
     }[kind]
-    first = None
+    reasons = []
     for module in tries:
         try:
             return module.from_string(text)
         except ValueError as error:
-            first = first or error
-    raise type(first)(f"{function}: {first}") from None
+            reasons.append(error)
+    raise type(reasons[0])(f"{function}: {reasons[0]}")
 
 
 def _as_binary(op: Any, function: str, argument: str, hint: str = "") -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from semirings import binary, monoid
-from semirings.dtypes import UINT64, DataType, lookup_dtype
+from semirings.dtypes import UINT64, DataType
 from semirings.exceptions import EmptyObject
 from semirings.expr import cast_array
 from spgraph import _resolve as resolve
@@ -85,6 +85,11 @@ class ScalarLike(Operand, Arithmetic):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.asarray(self._full("asarray"), dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """NumPy's functions see the number: ``np.sqrt(s)``, ``array * s``."""
+        numbers = (x._full(ufunc.__name__) if isinstance(x, ScalarLike) else x for x in inputs)
+        return getattr(ufunc, method)(*numbers, **kwargs)
 
     # ---- comparison -------------------------------------------------------------------
     def __eq__(self, other: object) -> bool:
@@ -196,21 +201,17 @@ class ScalarExpression(Expression, ScalarLike):
         self.dtype = dtype
         self._value = None
 
-    def new(self, dtype: Any = None, *, is_cscalar: bool | None = None, name: str | None = None) -> Any:
+    def new(  # type: ignore[override]
+        self, dtype: Any = None, *, is_cscalar: bool | None = None, name: str | None = None
+    ) -> Any:
         """Compute into a new Scalar."""
-        value, self._value = self._value, None
-        if (
-            value is None
-            or name is not None
-            or is_cscalar
-            or (dtype and lookup_dtype(dtype) is not value.dtype)
-        ):
-            number = self._plan.compute() if value is None else value._value
-            value = CLASSES[0](self.dtype if dtype is None else dtype, is_cscalar=is_cscalar, name=name)
-            value._value = None if number is None else cast_array(number, value.dtype.np_type)[()]
-        return value
+        number = self._plan.compute() if self._value is None else self._value._value
+        new = CLASSES[0](self.dtype if dtype is None else dtype, is_cscalar=is_cscalar, name=name)
+        if number is not None:
+            new._value = cast_array(number, new.dtype.np_type)[()]
+        return new
 
-    def dup(
+    def dup(  # type: ignore[override]
         self,
         dtype: Any = None,
         *,
@@ -230,7 +231,7 @@ class ScalarExpression(Expression, ScalarLike):
     is_grbscalar = True
 
 
-class ScalarInfix(Infix, ScalarExpression):
+class ScalarInfix(Infix, ScalarExpression):  # type: ignore[misc]
     """``s | t``, ``s & t`` or ``u @ v``; see `spgraph.infix`."""
 
     __slots__ = ("_expression", "_kind", "left", "right")
@@ -263,11 +264,11 @@ class ElementExpression(ScalarExpression):
     def __lshift__(self, value: Any) -> None:
         self.update(value)
 
-    def update(self, value: Any) -> None:
+    def update(self, expr: Any) -> None:
         """The same as ``<<``."""
         from spgraph._vector_ops import assign
 
-        assign(self._plan.parent, self._plan.index, value)
+        assign(self._plan.parent, self._plan.index, expr)
 
 
 def _scalar_ewise(kind, function, left, right, op):

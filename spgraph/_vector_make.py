@@ -27,6 +27,11 @@ class VectorMake:
 
     __slots__ = ()
 
+    if TYPE_CHECKING:  # Vector has them
+        _wrap: Any
+        _block: Any
+        dtype: Any
+
     @classmethod
     def from_coo(
         cls,
@@ -76,7 +81,7 @@ class VectorMake:
             else to_size(size, "from_coo", "size")
         )
         block = _built(size, ids, values, dtype, dup_op, "from_coo")
-        return cls._wrap(block, name)  # type: ignore[attr-defined]
+        return cls._wrap(block, name)
 
     @classmethod
     def from_pairs(
@@ -151,10 +156,10 @@ class VectorMake:
             kept = np.flatnonzero(is_present(array, missing_value))
             if kept.size < array.size:
                 block = engine.build_vector(array.size, kept, array[kept], dtype.np_type)
-                return cls._wrap(block, name)  # type: ignore[attr-defined]
+                return cls._wrap(block, name)
         if array.size:
             block.set_full(np.array(array, dtype.np_type, order="C"))
-        return cls._wrap(block, name)  # type: ignore[attr-defined]
+        return cls._wrap(block, name)
 
     @classmethod
     def from_scalar(cls, value: Any, size: int, dtype: Any = None, *, name: str | None = None) -> Vector:
@@ -172,7 +177,7 @@ class VectorMake:
         block = VectorBlock(size, dtype.np_type)
         if size:
             block.set_full(np.array([fit(number, dtype, "from_scalar", "value")]), iso=True)
-        return cls._wrap(block, name)  # type: ignore[attr-defined]
+        return cls._wrap(block, name)
 
     def build(
         self, indices: Any, values: Any, *, dup_op: Any = None, clear: bool = False, size: int | None = None
@@ -196,14 +201,14 @@ class VectorMake:
         >>> v.to_dict()
         {2: 5}
         """
-        block = self._block  # type: ignore[attr-defined]
+        block = self._block
         if block.nvals and not clear:
             raise OutputNotEmpty(
                 f"build: the Vector has {block.nvals} entries; give clear=True to replace them"
             )
         ids = to_ids(indices, "build", "indices")
         size = block.size if size is None else to_size(size, "build", "size")
-        block.assume(_built(size, ids, values, self.dtype, dup_op, "build"))  # type: ignore[attr-defined]
+        block.assume(_built(size, ids, values, self.dtype, dup_op, "build"))
 
 
 def is_present(array: np.ndarray, missing_value: Any) -> np.ndarray:

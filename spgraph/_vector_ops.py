@@ -263,9 +263,9 @@ class VectorIndexExpr(VectorExpression):
     def __lshift__(self, value: Any) -> None:
         assign(self._parent, self._index, value)
 
-    def update(self, value: Any) -> None:
+    def update(self, expr: Any) -> None:
         """The same as ``<<``."""
-        assign(self._parent, self._index, value)
+        assign(self._parent, self._index, expr)
 
     def new(self, dtype: Any = None, *, mask: Any = None, input_mask: Any = None, name: str | None = None):
         """Extract into a new Vector.

@@ -12,9 +12,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from semirings.dtypes import lookup_dtype
+from typing import TYPE_CHECKING, Any
 
 __all__ = ["Assigner", "Expression", "Updater"]
 
@@ -27,6 +25,10 @@ class Expression:
     """
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # subclasses have it, as a slot or as a property
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def new(self, dtype: Any = None, *, mask: Any = None, name: str | None = None):
         """Compute into a new object.
@@ -47,12 +49,8 @@ class Expression:
         >>> v.apply("abs").new(float, mask=(v < 0).V).to_dict()
         {2: 3.0}
         """
-        value = self._value
-        if value is not None and mask is None and (dtype is None or value.dtype is lookup_dtype(dtype)):
-            self._value = None
-            if name is not None:
-                value.name = name
-            return value
+        if self._value is not None and mask is None:
+            return self._value.dup(dtype, name=name)
         new = self._empty(self.dtype if dtype is None else dtype, self.shape, name)
         new._update(self, mask)
         return new
@@ -65,10 +63,9 @@ class Expression:
 
     def _eval(self):
         """The object that the expression stands for, computed when first asked for."""
-        value = self._value
-        if value is None:
-            value = self._value = self.new()
-        return value
+        if self._value is None:
+            self._value = self.new()
+        return self._value
 
     @property
     def _block(self):
@@ -118,9 +115,9 @@ class Updater:
     def __lshift__(self, value: Any) -> None:
         self._parent._update(value, self._mask, self._accum, self._replace, self._changed, self._input_mask)
 
-    def update(self, value: Any) -> None:
+    def update(self, expr: Any) -> None:
         """The same as ``<<``."""
-        self._parent._update(value, self._mask, self._accum, self._replace, self._changed, self._input_mask)
+        self._parent._update(expr, self._mask, self._accum, self._replace, self._changed, self._input_mask)
 
     def __getitem__(self, key: Any) -> Assigner:
         return Assigner(self._parent, self._parent._parse_key(key), self, sub=False)
@@ -168,10 +165,10 @@ class Assigner:
     def __lshift__(self, value: Any) -> None:
         self.update(value)
 
-    def update(self, value: Any) -> None:
+    def update(self, expr: Any) -> None:
         """The same as ``<<``."""
         updater = self._updater
-        self._parent._assign(self._index, value, updater._mask, updater._accum, updater._replace, self._sub)
+        self._parent._assign(self._index, expr, updater._mask, updater._accum, updater._replace, self._sub)
 
     __hash__ = object.__hash__
     __eq__ = Updater.__eq__

@@ -13,7 +13,7 @@ In place, ``C += x`` is ``C(binary.plus) << x`` and keeps C's dtype; so do the o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from semirings import binary, monoid, semiring, unary
 from semirings.dtypes import BOOL
@@ -30,6 +30,10 @@ class Arithmetic:
     """Python's operators in terms of apply, ewise_add, ewise_mult and ewise_union."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # subclasses have it, as a slot or as a property
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __abs__(self):
         return self.apply(unary.abs)
@@ -149,6 +153,10 @@ class InPlace:
     """``C += x`` and its like: write into C, keeping C's dtype."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # subclasses have it, as a slot or as a property
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __iadd__(self, other):
         if RANK.get(type(other)) == self.ndim:
@@ -276,6 +284,10 @@ class Infix:
     """
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # subclasses have it, as a slot or as a property
+
+        def __getattr__(self, name: str) -> Any: ...
 
     @property
     def dtype(self):

@@ -96,6 +96,10 @@ class Mask:
     def _formula(self, names) -> str:
         return self._text.format(self.parent._formula(names))
 
+    def _engine(self) -> Any:
+        """The same as the engine sees it."""
+        raise NotImplementedError
+
     def new(self, dtype: Any = None, *, complement: bool = False, mask: Any = None, name: str | None = None):
         """A new object that is True wherever the mask allows writing, and empty elsewhere.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from semirings.dtypes import FP64, DataType, lookup_dtype
 from semirings.expr import cast_array
 from spgraph import _resolve as resolve
@@ -50,6 +52,7 @@ class Scalar(InPlace, ScalarLike):
     __slots__ = ("__weakref__", "_name", "_value", "dtype", "is_cscalar")
 
     dtype: DataType
+    _value: np.generic | None
 
     def __init__(self, dtype: Any = FP64, *, is_cscalar: bool | None = False, name: str | None = None):
         self.dtype = lookup_dtype(dtype)
@@ -144,9 +147,9 @@ class Scalar(InPlace, ScalarLike):
     def __lshift__(self, value: Any) -> None:
         self._update(value)
 
-    def update(self, value: Any) -> None:
+    def update(self, expr: Any) -> None:
         """The same as ``<<``."""
-        self._update(value)
+        self._update(expr)
 
     def _update(self, value, mask=None, accum=None, replace=False, changed=None, input_mask=None) -> None:
         if mask is not None:

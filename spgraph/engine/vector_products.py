@@ -375,4 +375,15 @@ _ones: dict = {}
 
 def cast_scalar(value, dtype):
     """`value` in another dtype, by the rules of `semirings.expr.cast`."""
-    return value if value.dtype == dtype else cast_array(value, dtype)[()]
+    if value.dtype == dtype:
+        return value
+    key = (value.tobytes(), value.dtype, dtype)
+    found = _casts.get(key)
+    if found is None:
+        if len(_casts) > 1000:
+            _casts.clear()
+        found = _casts[key] = cast_array(value, dtype)[()]
+    return found
+
+
+_casts: dict = {}

@@ -97,8 +97,9 @@ class Weights:
 
     def _scaled(self, bits: np.ndarray) -> np.ndarray:
         if not self.range:
-            bits >>= np.uint64(64 - np.finfo(self.dtype).nmant - 1)
-            return np.ldexp(bits.astype(self.dtype), -np.finfo(self.dtype).nmant - 1)
+            digits = 24 if self.dtype == np.float32 else 53
+            bits >>= np.uint64(64 - digits)
+            return np.ldexp(bits.astype(self.dtype), -digits)
         lo, hi = self.range
         if hi - lo < 2**32:
             bits >>= np.uint64(32)

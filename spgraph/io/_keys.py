@@ -42,7 +42,7 @@ def bits_for(count: int) -> int:
 
 
 def in_threads(function, tasks, done=None) -> list:
-    """``[function(task) for task in tasks]`` on the engine's number of threads; `done` is called after each."""
+    """``[function(task) for task in tasks]`` on the engine's threads; `done` is called after each."""
     tasks = list(tasks)
     results = []
     with ExitStack() as stack:

@@ -8,6 +8,8 @@ Compile-time: X_ISO, Y_ISO, VALUES (whether there are values to write), MAPPED, 
 MULTI. Operators: OP(x, s, i, j) with a scalar s, KEEP(x, s, i, j), PAIR(x, y, ix, jx, iy, jy).
 """
 
+import numpy as np
+
 
 def apply_flat(lo, hi, values, s, out):
     """out = OP(values), for an operator that does not look at positions."""
@@ -107,7 +109,7 @@ def kron_rows(lo, hi, xp, xi, xv, yp, yi, yv, y_rows, y_cols, out_indptr, out_in
         iy = i - ix * y_rows
         q = out_indptr[i]
         for a in range(xp[ix], xp[ix + 1]):
-            jx = xi[a]
+            jx = np.int64(xi[a])  # the product may not fit the width of the operands
             x = xv[0] if X_ISO else xv[a]
             for b in range(yp[iy], yp[iy + 1]):
                 jy = yi[b]
