@@ -181,8 +181,10 @@ class Monoid(OpBase):
         cls, name: str | None, binaryop: Any, identity: Any, idempotent: bool, terminal: Any, anonymous: bool
     ) -> Monoid:
         op = _convert.as_binary(binaryop, untyped=True)
-        if isinstance(identity, Mapping):
-            identity = {lookup_dtype(dtype): value for dtype, value in identity.items()}
+        identity, terminal = (
+            {lookup_dtype(dtype): v for dtype, v in value.items()} if isinstance(value, Mapping) else value
+            for value in (identity, terminal)
+        )
         new = cls(
             name or op.name, op, identity, is_idempotent=idempotent, terminal=terminal, anonymous=anonymous
         )

@@ -103,12 +103,12 @@ PRIMITIVES: dict[str, dict[str, Texts]] = {
     "fmax": {
         "b": ("{0} or {1}", "{0} || {1}"),
         "iu": _choose("{0} > {1}"),
-        "f": _choose("{0} >= {1} or {1} != {1}"),
+        "f": ("{0} if {0} >= {1} or {1} != {1} else {1}", "fmax{s}({0}, {1})"),
     },
     "fmin": {
         "b": ("{0} and {1}", "{0} && {1}"),
         "iu": _choose("{0} < {1}"),
-        "f": _choose("{0} <= {1} or {1} != {1}"),
+        "f": ("{0} if {0} <= {1} or {1} != {1} else {1}", "fmin{s}({0}, {1})"),
     },
     # comparisons
     "equal": _compare("=="),

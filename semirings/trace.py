@@ -122,6 +122,10 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self) -> NoReturn:
         raise Untraceable(*_BRANCH)
 
+    def __pow__(self, exponent: Any) -> Any:
+        # as arrays do: x**2 is np.square(x)
+        return np.square(self) if type(exponent) is int and exponent == 2 else np.power(self, exponent)
+
     def __round__(self, ndigits: int | None = None) -> Any:
         return np.round(self, ndigits or 0)
 

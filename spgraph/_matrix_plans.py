@@ -15,8 +15,8 @@ class MxM(Plan):
     __slots__ = ("A", "B", "op")
 
     def __init__(self, A, B, op):
-        self.A = A
-        self.B = B
+        self.A = A._eval()
+        self.B = B._eval()
         self.op = op
 
     def run(self, out, mask, accum, replace):
@@ -35,8 +35,8 @@ class Kronecker(Plan):
     __slots__ = ("A", "B", "op")
 
     def __init__(self, A, B, op):
-        self.A = A
-        self.B = B
+        self.A = A._eval()
+        self.B = B._eval()
         self.op = op
 
     def run(self, out, mask, accum, replace):
@@ -55,8 +55,8 @@ class Outer(Plan):
     __slots__ = ("op", "u", "v")
 
     def __init__(self, u, v, op):
-        self.u = u
-        self.v = v
+        self.u = u._eval()
+        self.v = v._eval()
         self.op = op
 
     def run(self, out, mask, accum, replace):
@@ -72,7 +72,7 @@ class MatrixApply(Plan):
     __slots__ = ("left", "op", "operand", "right", "thunk")
 
     def __init__(self, A, op, left, right, thunk):
-        self.operand = A
+        self.operand = A._eval()
         self.op = op
         self.left = left
         self.right = right
@@ -104,8 +104,8 @@ class MatrixEwise(Plan):
 
     def __init__(self, kind, left, right, op, ldefault=None, rdefault=None):
         self.kind = kind
-        self.left = left
-        self.right = right
+        self.left = left._eval()
+        self.right = right._eval()
         self.op = op
         self.ldefault = ldefault
         self.rdefault = rdefault
@@ -139,7 +139,7 @@ class MatrixSelect(Plan):
     __slots__ = ("A", "op", "thunk")
 
     def __init__(self, A, op, thunk):
-        self.A = A
+        self.A = A._eval()
         self.op = op
         self.thunk = thunk
 
@@ -157,7 +157,7 @@ class MatrixExtract(Plan):
     __slots__ = ("A", "I", "J")
 
     def __init__(self, A, I, J):  # noqa: E741
-        self.A = A
+        self.A = A._eval()
         self.I = I
         self.J = J
 

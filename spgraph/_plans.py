@@ -3,7 +3,8 @@
 A plan holds its operands and typed operators. ``run(out, mask, accum, replace)`` is one call of the
 engine; shapes were checked when the plan was made and are looked at again, since an operand may have
 been resized. ``node()`` gives element-wise plans as a branch of a tree, so that a chain of them is one
-kernel; ``weight`` counts the nodes of the tree. A scalar's plan has ``compute()`` instead, which gives
+kernel; ``weight`` counts the nodes of the tree. Other operands are evaluated when the plan is made, so that
+a loop such as ``x = x @ A`` does not nest without end. A scalar's plan has ``compute()`` instead, which gives
 a NumPy scalar, or None for no value. ``formula(names)`` is how the caller could have written it.
 """
 
@@ -48,8 +49,8 @@ class MxV(Plan):
     __slots__ = ("A", "flipped", "op", "transposed", "u")
 
     def __init__(self, A, u, op, transposed, flipped):
-        self.A = A
-        self.u = u
+        self.A = A._eval()
+        self.u = u._eval()
         self.op = op
         self.transposed = transposed
         self.flipped = flipped
@@ -127,7 +128,7 @@ class VectorSelect(Plan):
     __slots__ = ("op", "thunk", "u")
 
     def __init__(self, u, op, thunk):
-        self.u = u
+        self.u = u._eval()
         self.op = op
         self.thunk = thunk
 
@@ -144,7 +145,7 @@ class MaskSelect(Plan):
     __slots__ = ("mask", "source")
 
     def __init__(self, source, mask):
-        self.source = source
+        self.source = source._eval()
         self.mask = mask
 
     def run(self, out, mask, accum, replace):
@@ -166,7 +167,7 @@ class VectorExtract(Plan):
     __slots__ = ("index", "u")
 
     def __init__(self, u, index):
-        self.u = u
+        self.u = u._eval()
         self.index = index
 
     def run(self, out, mask, accum, replace):
@@ -184,7 +185,7 @@ class ExtractLine(Plan):
     __slots__ = ("A", "index", "line", "row")
 
     def __init__(self, A, index, line, row):
-        self.A = A
+        self.A = A._eval()
         self.index = index
         self.line = line
         self.row = row
@@ -208,7 +209,7 @@ class ReduceRows(Plan):
     __slots__ = ("A", "columns", "monoid")
 
     def __init__(self, A, monoid, columns):
-        self.A = A
+        self.A = A._eval()
         self.monoid = monoid
         self.columns = columns
 
@@ -262,7 +263,7 @@ class MatrixReduce(Plan):
     __slots__ = ("A", "identity", "monoid")
 
     def __init__(self, A, monoid, identity):
-        self.A = A
+        self.A = A._eval()
         self.monoid = monoid
         self.identity = identity
 
@@ -280,8 +281,8 @@ class Inner(Plan):
     __slots__ = ("op", "u", "v")
 
     def __init__(self, u, v, op):
-        self.u = u
-        self.v = v
+        self.u = u._eval()
+        self.v = v._eval()
         self.op = op
 
     def compute(self):

@@ -26,6 +26,7 @@ _LIMIT = 4096  # remembered operators per kind; anonymous ones must not pile up 
 
 _binary: dict[tuple, Any] = {}
 _semiring: dict[tuple, Any] = {}
+_union: dict[tuple, Any] = {}
 _monoid: dict[tuple, Any] = {}
 _element: dict[tuple, Any] = {}
 _bound: dict[tuple, Any] = {}
@@ -64,12 +65,15 @@ def accum(op: Any, dtype: DataType) -> Any:
 
 def union(op: Any, d1: DataType, d2: DataType, ltype: DataType, rtype: DataType, function: str) -> Any:
     """A typed binary operator that also serves defaults of types `ltype` (left) and `rtype`."""
-    op = _as_binary(op, function, "op")
-    first = binary(op, d1, rtype, function)
-    second = binary(op, ltype, d2, function)
-    if first is second:
-        return first
-    return binary(op, unify(first.type, second.type), unify(first.type2, second.type2), function)
+    key = (op, d1.name, d2.name, ltype.name, rtype.name)
+    found = _union.get(key)
+    if found is None:
+        first = binary(op, d1, rtype, function)
+        second = binary(op, ltype, d2, function)
+        if first is not second:
+            first = binary(op, unify(first.type, second.type), unify(first.type2, second.type2), function)
+        found = _remember(_union, key, first)
+    return found
 
 
 def semiring(op: Any, d1: DataType, d2: DataType, function: str) -> Any:

@@ -30,7 +30,7 @@ class ScalarApply(Plan):
     __slots__ = ("left", "op", "operand", "right", "thunk")
 
     def __init__(self, operand, op, left, right, thunk):
-        self.operand = operand
+        self.operand = operand._eval()
         self.op = op
         self.left = left
         self.right = right
@@ -59,8 +59,8 @@ class ScalarEwise(Plan):
 
     def __init__(self, kind, left, right, op, ldefault=None, rdefault=None):
         self.kind = kind
-        self.left = left
-        self.right = right
+        self.left = left._eval()
+        self.right = right._eval()
         self.op = op
         self.ldefault = ldefault
         self.rdefault = rdefault

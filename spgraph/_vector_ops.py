@@ -232,7 +232,7 @@ class VectorExpression(Expression, VectorLike):
 class VectorInfix(Infix, VectorExpression):
     """``u | v``, ``u & v``, ``A @ v`` or ``v @ A``; see `spgraph.infix`."""
 
-    __slots__ = ("_expression", "_kind", "left", "right")
+    __slots__ = ("_cut", "_depth", "_expression", "_kind", "left", "right")
 
     def __init__(self, kind: str, left: Any, right: Any, shape: tuple):
         self._kind = kind

@@ -6,8 +6,10 @@
 - ``w(mask, accum, replace=True) << expression``: into an existing object;
 - ``expression.new(dtype, mask=..., name=...)``: into a new one;
 - any use of the expression as an object (``expression.nvals``, ``expression.to_coo()``, as an operand
-  of another operation): evaluated then, once, and kept. An element-wise expression that is an operand
-  of an element-wise one is not evaluated by itself: the whole chain runs as one kernel.
+  of another operation): evaluated then, once, and kept. An element-wise expression over vectors that is
+  an operand of another one is not evaluated by itself: the whole chain runs as one kernel.
+
+An expression sees its operands as they are when it is computed, not as they were when it was written.
 """
 
 from __future__ import annotations

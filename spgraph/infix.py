@@ -275,6 +275,8 @@ def _boolean(self, other, sign):
 
 # ---- x | y, x & y, x @ y ----------------------------------------------------------
 _SIGNS = {"add": "|", "mult": "&", "matmul": "@"}
+# A longer chain of one sign was made by a loop (`x = A @ x`): its inner part is computed with the default.
+_LONGEST = 32
 
 
 class Infix:
@@ -311,7 +313,7 @@ class Infix:
                     f"u {sign} v: which operator? Only BOOL has a default, these are {left.dtype} and "
                     f"{right.dtype}; write for instance {example}"
                 )
-            self._expression = apply_infix(op, self)
+            self._expression = _apply(op, self, None, None)
         return self._expression
 
     def _formula(self, names):
@@ -344,7 +346,18 @@ def make_infix(kind: str, left: Any, right: Any) -> Any:
         raise TypeError(f"{sign}: one side is {describe(bad)}, but a Vector or a Matrix was wanted")
     else:
         shape = check.ewise_shape(left, right, sign)
-    return INFIX_CLASSES[len(shape)](kind, left, right, shape)
+    depth = 1 + max(_depth(left, kind), _depth(right, kind))
+    cut = depth > _LONGEST
+    if cut:
+        left, right = (x._eval() if _depth(x, kind) else x for x in (left, right))
+    infix = INFIX_CLASSES[len(shape)](kind, left, right, shape)
+    infix._depth = 1 if cut else depth
+    infix._cut = cut or any(_depth(x, kind) and x._cut for x in (left, right))
+    return infix
+
+
+def _depth(x, kind):
+    return x._depth if isinstance(x, Infix) and x._kind == kind else 0
 
 
 def _product_shape(left, right):
@@ -363,6 +376,15 @@ def _product_shape(left, right):
 
 def apply_infix(op: Any, infix: Infix, left_default: Any = None, right_default: Any = None) -> Any:
     """The expression that `op` makes of ``x | y``, ``x & y`` or ``x @ y``."""
+    if infix._cut:
+        raise TypeError(
+            f"{op!r}: the chain x {_SIGNS[infix._kind]} y {_SIGNS[infix._kind]} ... has more than {_LONGEST} parts; "
+            "apply the operator in the loop that makes it"
+        )
+    return _apply(op, infix, left_default, right_default)
+
+
+def _apply(op, infix, left_default, right_default):
     kind = infix._kind
     if kind == "matmul":
         typed = _chain_type(op, infix, resolve.semiring)
@@ -387,12 +409,14 @@ def apply_infix(op: Any, infix: Infix, left_default: Any = None, right_default: 
 
 def _applied(op, operand, kind):
     """The same operator for a part of a chain, as in ``op(x | y | z)``."""
-    return apply_infix(op, operand) if isinstance(operand, Infix) and operand._kind == kind else operand
+    return (
+        _apply(op, operand, None, None) if isinstance(operand, Infix) and operand._kind == kind else operand
+    )
 
 
 def _filled(op, operand, left_default, right_default):
     nested = isinstance(operand, Infix) and operand._kind == "add"
-    return apply_infix(op, operand, left_default, right_default) if nested else operand
+    return _apply(op, operand, left_default, right_default) if nested else operand
 
 
 def _chain_type(op, infix, find):

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
 
 from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound
 
@@ -315,6 +313,9 @@ def _check_distances(dist, reached, parent, source: int) -> str | None:
 
 
 def _tight_tree(rows, indices, tight, source: int, n: int) -> np.ndarray:
+    import scipy.sparse as sp  # slow to import, and `validate_bfs` does without
+    from scipy.sparse.csgraph import breadth_first_order
+
     tight = tight & (rows != indices)
     graph = sp.csr_array((np.ones(int(tight.sum())), (rows[tight], indices[tight])), (n, n))
     order, before = breadth_first_order(graph, source)
@@ -343,8 +344,7 @@ def _leaving_edge(rows, indices, long, in_tree) -> str | None:
 
 def _absent_edges(parent, source: int, found) -> str | None:
     missing = parent >= 0
-    missing[found] = False
-    missing[source] = False
+    missing[found] = missing[source] = False
     if not missing.any():
         return None
     v = int(missing.argmax())

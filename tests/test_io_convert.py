@@ -42,6 +42,14 @@ def test_scipy_shares_the_arrays():
     assert np.shares_memory(A._block.indptr, theirs.indptr)
 
 
+def test_to_scipy_shares_on_request():
+    A = from_numpy(ISOLATED.astype(np.float64))
+    assert np.shares_memory(to_scipy(A, copy=False).data, A._block.values)
+    assert not np.shares_memory(to_scipy(A).data, A._block.values)
+    for B in (sg.generators.path(4), sg.generators.star(4, weights="int", order="degree")):
+        assert np.array_equal(to_scipy(B, copy=False).toarray(), to_scipy(B).toarray())
+
+
 def test_writing_does_not_reach_what_was_given():
     theirs = sp.csr_array(ISOLATED.astype(np.float64))
     before = theirs.toarray()

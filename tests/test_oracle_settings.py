@@ -134,7 +134,7 @@ def test_elementwise_reductions_and_extracts(agree, dtype):
             A[picked, ::3].new(),
             A[::-1, 5].new(),
             v[picked].new(),
-            gb.select.valuege(A, 1).new(),
+            gb.select.valuege(A, gb.Scalar.from_value(1, dtype)).new(),
             A.T.new(),
         )
         B, u = A.dup(), v.dup()
@@ -142,7 +142,7 @@ def test_elementwise_reductions_and_extracts(agree, dtype):
         B(A.S, replace=True)[:, picked[:9]] << 1
         u(mask.S)[picked] << v[picked]
         u(accum=gb.binary.second) << w
-        return chains, reduced, parts, B, u, A.diag(1), v.diag(-2), A.to_csr(), A.T.to_coo()
+        return chains, reduced, parts, B, u, A.diag(1), v.diag(-2), A.to_csr(), A.T.to_csr()
 
     agree(text)
 

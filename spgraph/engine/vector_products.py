@@ -239,7 +239,7 @@ class _Product:
             values = space.array("values", dtype)
             acc = space.array("acc", term.dtype)
         else:
-            values, acc = _scalar_array(dtype), _scalar_array(term.dtype)
+            values = acc = EMPTY_BITS
         args = (u.indices, u.values, A.indices, A.values, view.present, view.values, space.stamp, space.next_epoch(),
                 acc, space.indices, values)
         parts = self._spread(kernel, A, limit, args)
@@ -255,7 +255,7 @@ class _Product:
         """Run a push kernel on one thread, or on ranges of columns: [(base, result)], None if above the limit."""
         ids = self._ids(A, swap=True)
         work = self.u.nvals * 8
-        alone = limit if threads() == 1 else min(limit, PARALLEL_WORK)
+        alone = float(limit if threads() == 1 else min(limit, PARALLEL_WORK))
         result = kernel(work, 0, A.indptr, A.indptr[1:], *args, alone, *ids)
         edges = -1 - (result[0] if type(result) is tuple else result)
         if edges < 0:
@@ -278,7 +278,8 @@ class _Product:
             kernel = self._make(key, push_kernels.push_scatter, A, out.dtype, CHANGED=changed is not None, C_FULL=full)
         space = workspace(out.size)
         args = (u.indices, u.values, A.indices, A.values, view.present, view.values,
-                EMPTY_BITS if full else out.present, out.values, space.stamp, space.next_epoch(), space.indices)
+                EMPTY_BITS if full else out.present, out.values, space.stamp, space.next_epoch(), space.indices,
+                EMPTY_BITS if changed is None else space.array("values", out.dtype))
         parts = self._spread(kernel, A, limit, args)
         if parts is None:
             return False
@@ -286,8 +287,10 @@ class _Product:
         if added:
             out.set_bitmap(out.present, out.values, out.nvals + added)
         if changed is not None:
-            indices, ascending = _found(space, [slice(base, base + result[1]) for base, result in parts if result[1]])
-            changed.set_sparse(indices, out.values[indices], sorted=ascending, partition=out.partition)
+            pieces = [slice(base, base + result[1]) for base, result in parts if result[1]]
+            indices, ascending = _found(space, pieces)
+            values = out.values[indices] if ascending else _gathered(space.array("values", out.dtype), pieces)
+            changed.set_sparse(indices, values, sorted=ascending, partition=out.partition)
         return True
 
     # ---- pull ------------------------------------------------------------------
@@ -361,16 +364,6 @@ def _gathered(array, pieces):
     if len(pieces) == 1:
         return array[pieces[0]].copy()
     return np.concatenate([array[piece] for piece in pieces]) if pieces else array[:0].copy()
-
-
-def _scalar_array(dtype):
-    found = _ones.get(dtype)
-    if found is None:
-        found = _ones[dtype] = np.zeros(1, dtype)
-    return found
-
-
-_ones: dict = {}
 
 
 def cast_scalar(value, dtype):

@@ -25,6 +25,15 @@ SUFFIXES = {
     ".edges": "edgelist",
     ".edgelist": "edgelist",
 }
+OTHERS = {
+    ".gml": "networkx.read_gml and from_networkx",
+    ".graphml": "networkx.read_graphml and from_networkx",
+    ".net": "networkx.read_pajek and from_networkx",
+    ".mat": "scipy.io.loadmat and from_scipy",
+    ".npz": "scipy.sparse.load_npz and from_scipy",
+    ".graph": "another format (METIS and WebGraph files are not read)",
+    ".metis": "another format (METIS files are not read)",
+}
 PACKED = (".gz", ".xz", ".bz2")
 DIMACS_LINE = re.compile(rb"(p[ \t]+(sp|tw|edge|col)[ \t]+\d+[ \t]+\d+|a[ \t]+\d+[ \t]+\d+[ \t]+\S+)\s*\Z")
 
@@ -109,6 +118,10 @@ def _by_suffix(path) -> str | None:
     stem, suffix = os.path.splitext(os.fspath(path).lower())
     if suffix in PACKED:
         suffix = os.path.splitext(stem)[1]
+    if suffix in OTHERS:
+        raise InvalidValue(
+            f"read: {os.fspath(path)}: {suffix} is not among the formats here: use {OTHERS[suffix]}"
+        )
     return SUFFIXES.get(suffix)
 
 

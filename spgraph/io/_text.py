@@ -6,10 +6,10 @@ import bz2
 import gzip
 import lzma
 import os
+import sys
 import zlib
 from collections.abc import Callable
-
-from tqdm import tqdm
+from contextlib import AbstractContextManager
 
 from spgraph.io._report import FormatError
 
@@ -20,17 +20,25 @@ MAGIC: dict[bytes, Callable] = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.op
 SHOWN = 60  # characters of a line that a message quotes
 
 
+class _Silent(AbstractContextManager):
+    """A progress bar that no one sees."""
+
+    n = 0
+
+    def __exit__(self, *_exc):
+        return None
+
+    def update(self, amount: int) -> None:
+        """Count nothing."""
+
+
 def progress_bar(total: int, what: str, progress: bool | None, unit: str = "B"):
     """A tqdm bar that appears after a second, on a terminal only unless `progress` is True."""
-    return tqdm(
-        total=total,
-        desc=what,
-        unit=unit,
-        unit_scale=True,
-        leave=False,
-        disable=None if progress is None else not progress,
-        delay=0 if progress else 1,
-    )
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        return _Silent()
+    from tqdm import tqdm
+
+    return tqdm(total=total, desc=what, unit=unit, unit_scale=True, leave=False, delay=0 if progress else 1)
 
 
 def load(path, progress: bool | None = None) -> Text:

@@ -8,8 +8,6 @@ import os
 import re
 
 import numpy as np
-import scipy.io
-import scipy.sparse as sp
 
 from semirings.exceptions import DimensionMismatch, DomainMismatch, InvalidValue
 from spgraph.io._read import NAMES, _by_suffix
@@ -66,6 +64,9 @@ def write(matrix, path, format=None, *, labels=None):
 
 
 def _matrix_market(rows, cols, values, shape, labels) -> bytes:
+    import scipy.io  # slow to import, and rarely needed
+    import scipy.sparse as sp
+
     dtype = np.dtype(bool) if values is None else values.dtype
     name = TYPE_NAMES.get(dtype.name, f"{dtype.name}_t")
     field = "pattern" if values is None else "real" if dtype.kind == "f" else "integer"

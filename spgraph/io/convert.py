@@ -7,9 +7,9 @@ Explicit zeros stay entries, vertices without edges stay vertices.
 from __future__ import annotations
 
 import os
+import sys
 
 import numpy as np
-import scipy.sparse as sp
 
 from semirings import dtypes
 from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound, InvalidValue
@@ -28,6 +28,11 @@ def _checked_dtype(dtype, where: str) -> None:
         raise DomainMismatch(f"{where}: values of dtype {dtype} are not supported ({error})") from error
 
 
+def _is_scipy(graph) -> bool:
+    sparse = sys.modules.get("scipy.sparse")  # who has a sparse matrix has imported it
+    return sparse is not None and sparse.issparse(graph)
+
+
 # ---- SciPy ------------------------------------------------------------------------
 def from_scipy(sparse, *, dup_op=None, order=None):
     """A Matrix from a SciPy sparse matrix or array.
@@ -35,7 +40,8 @@ def from_scipy(sparse, *, dup_op=None, order=None):
     Parameters
     ----------
     sparse : scipy.sparse matrix or array, two-dimensional
-        The arrays of a CSR with sorted, distinct columns are shared, not copied.
+        The arrays of a CSR with sorted, distinct columns are shared, not copied:
+        they must not be written to as long as the Matrix is in use.
     dup_op : str or binary operator, optional
         Combines duplicate entries; SciPy means ``"plus"``, here they raise
         unless told.
@@ -52,7 +58,7 @@ def from_scipy(sparse, *, dup_op=None, order=None):
     >>> A.nvals, A.dtype.name
     (2, 'INT64')
     """
-    if not sp.issparse(sparse) or len(sparse.shape) != 2:
+    if not _is_scipy(sparse) or len(sparse.shape) != 2:
         raise DomainMismatch(
             f"from_scipy: got {type(sparse).__name__}, wanted a sparse matrix with two dimensions"
         )
@@ -69,8 +75,15 @@ def from_scipy(sparse, *, dup_op=None, order=None):
     return build_matrix(tidy(edges, dup_op=dup_op), order)
 
 
-def to_scipy(matrix):
+def to_scipy(matrix, *, copy=True):
     """A ``scipy.sparse.csr_array`` with the entries of a Matrix, explicit zeros included.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    copy : bool
+        False shares the arrays where the Matrix has them in this layout (natural
+        order, a value for each entry): they must not be written to then.
 
     Examples
     --------
@@ -78,7 +91,13 @@ def to_scipy(matrix):
     >>> to_scipy(sg.generators.path(3)).toarray().astype(int).tolist()
     [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     """
-    indptr, indices, values = matrix.to_csr()
+    import scipy.sparse as sp
+
+    block = matrix._block
+    if copy or block.iso or not (block.rows.natural and block.cols.natural):
+        indptr, indices, values = matrix.to_csr()
+    else:
+        indptr, indices, values = block.indptr, block.indices, block.values
     result = sp.csr_array((values, indices, indptr), shape=matrix.shape)
     result.has_canonical_format = True
     return result
@@ -293,7 +312,7 @@ def as_matrix(graph):
 
     if isinstance(graph, Matrix):
         return graph
-    if sp.issparse(graph):
+    if _is_scipy(graph):
         return from_scipy(graph)
     if isinstance(graph, np.ndarray):
         return from_numpy(graph)

@@ -73,7 +73,7 @@ def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, st
 
 
 def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, stamp, epoch, oidx,
-                 limit, row_gid, col_gid):
+                 ovals, limit, row_gid, col_gid):
     size = fidx.size
     edges = 0
     for q in range(size):
@@ -115,4 +115,7 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
                     stamp[target] = epoch
                     oidx[changes] = target
                     changes += 1
+    if CHANGED:
+        for q in range(base, changes):
+            ovals[q] = cvals[oidx[q]]
     return added, changes - base
