@@ -12,7 +12,7 @@ from spgraph.engine.matrix_assign import matrix_assign, matrix_assign_line
 ACCUMS = (None, None, "plus", "second", "minus")
 
 
-@pytest.fixture(params=range(100))
+@pytest.fixture(params=range(40))
 def rng(request):
     with mc.case(request.param) as generator:
         yield generator

@@ -22,7 +22,7 @@ from spgraph.engine.matrix_structure import (
 MONOIDS = ("plus", "times", "min", "max", "lor", "land", "lxor", "eq")
 
 
-@pytest.fixture(params=range(60))
+@pytest.fixture(params=range(40))
 def rng(request):
     with mc.case(request.param) as generator:
         yield generator

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from semirings import binary, indexunary, monoid, select, semiring, unary
-from semirings.expr import cast_array
+from semirings.expr import cast_array, evaluate
 from spgraph import engine
 from spgraph.block import MatrixBlock, VectorBlock, width
 from spgraph.engine import Apply, Ewise, Index, Leaf, Mask, vector_sparse
@@ -108,8 +108,6 @@ def model_product(A, u, op, transposed, flipped, shape):
             continue
         x, y = (u[k], a) if flipped else (a, u[k])
         env = dict(zip(("ix", "jx", "iy", "jy"), (0, k, k, out) if flipped else (out, k, k, 0)))
-        from semirings.expr import evaluate
-
         value = evaluate(op.binaryop.expr, env | {"x": cast_array(x, op.binaryop.type.np_type),
                                                   "y": cast_array(y, op.binaryop.type2.np_type)})
         terms.setdefault(out, []).append(cast_array(value, op.monoid.type.np_type)[()])
@@ -250,7 +248,7 @@ def test_chain_and_reduce(data):
         warnings.simplefilter("error")
         T = model_tree(tree, models)
         dtype = engine.vector_elementwise.dtype_of(tree)
-        total = engine.vector_reduce(tree, monoid.max[dtype] if dtype != bool else monoid.lor[dtype])
+        total = engine.vector_reduce(tree, monoid.max[dtype] if dtype.kind != "b" else monoid.lor[dtype])
         assert total == (max(T.values()) if T else None)
         engine.vector_chain(C, mask, accum, replace, tree)
     check(C, model_write(C_entries, T, allowed, accum, replace, C.dtype))

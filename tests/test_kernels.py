@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -170,7 +171,7 @@ def test_ranges_cover_all_rows_once():
     for cuts, count in ((bounds, 100), (even, 1000)):
         assert cuts[0][0] == 0
         assert cuts[-1][1] == count
-        assert all(a[1] == b[0] for a, b in zip(cuts[:-1], cuts[1:]))
+        assert all(a[1] == b[0] for a, b in pairwise(cuts))
     assert len(bounds) > 3
 
 

@@ -58,9 +58,7 @@ def test_values(name):
     dtype = "UINT64" if name.startswith("bitwise") else "FP64"
     got = op[dtype].numpy(VALUES)
     assert got.dtype == op[dtype].return_type.np_type
-    np.testing.assert_allclose(
-        got, WANT[name](VALUES.astype(dtype.lower() if dtype == "UINT64" else "f8")), rtol=1e-12
-    )
+    np.testing.assert_allclose(got, WANT[name](VALUES.astype(dtype.lower() if dtype == "UINT64" else "f8")), rtol=1e-12)
 
 
 def test_every_aggregator_is_tested():

@@ -80,9 +80,7 @@ COMPILED = [
 ]
 
 
-@pytest.mark.parametrize(
-    "ops", by_inputs(COMPILED), ids=lambda ops: f"{ops[0].kind}-{ops[0].type}-{len(ops)}"
-)
+@pytest.mark.parametrize("ops", by_inputs(COMPILED), ids=lambda ops: f"{ops[0].kind}-{ops[0].type}-{len(ops)}")
 def test_python_text_compiled_by_numba(ops, reference):
     arrays = operands(ops[0])
     wrong = []
@@ -112,9 +110,7 @@ def each_with_another_type():
 
 
 def test_cuda_text_compiles_for_sm_90():
-    nvrtc = pytest.importorskip(
-        "cuda.bindings.nvrtc", reason="cuda-bindings and nvidia-cuda-nvrtc compile here"
-    )
+    nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings and nvidia-cuda-nvrtc compile here")
     text = cuda_source(each_with_another_type(), 'extern "C" __global__').encode()
     error, program = nvrtc.nvrtcCreateProgram(text, b"ops.cu", 0, [], [])
     assert error == 0

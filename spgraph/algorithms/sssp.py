@@ -156,7 +156,8 @@ def _look_at_weights(A: Matrix, dtype: np.dtype):
     if dtype.kind == "f" or max(heaviest, -lightest) * (A.nrows - 1) <= LARGEST:
         return lightest, semiring.min_plus
     if lightest < 0 or heaviest > LARGEST:
-        raise InvalidValue(f"sssp: weights from {lightest} to {heaviest} may not fit int64 when added; give dtype=float")
+        raise InvalidValue(
+            f"sssp: weights from {lightest} to {heaviest} may not fit int64 when added; give dtype=float")
     return lightest, capped_plus
 
 

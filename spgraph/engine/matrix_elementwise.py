@@ -88,7 +88,7 @@ def _ewise(kind, op, A: MatrixBlock, B: MatrixBlock, ldefault, rdefault, dtype) 
     kernel = kernel_for(ewise_rows, key, make)
     weights = A.indptr.astype(np.int64) + B.indptr
     work = int(weights[-1]) + A.nrows
-    shorter = weights if union else A.indptr if A.nvals <= B.nvals else B.indptr
+    rooms = weights if union else A.indptr if A.nvals <= B.nvals else B.indptr
     args = (
         A.indptr,
         A.indices,
@@ -101,14 +101,7 @@ def _ewise(kind, op, A: MatrixBlock, B: MatrixBlock, ldefault, rdefault, dtype) 
         *(ids or NO_IDS[:2]),
     )
     csr = produce_rows(
-        kernel,
-        split_rows(weights, work),
-        work,
-        args,
-        lambda lo, hi: int(shorter[hi] - shorter[lo]),
-        A.nrows,
-        A.indices.dtype,
-        dtype if iso is None else None,
+        kernel, work, args, rooms, A.indices.dtype, dtype if iso is None else None, costs=weights
     )
     return make_block(A.nrows, A.ncols, dtype, csr, iso, A.rows, A.cols)
 
@@ -240,14 +233,6 @@ def selected(A: MatrixBlock, op, thunk) -> MatrixBlock:
         ),
     )
     work = A.nvals + A.nrows
-    csr = produce_rows(
-        kernel,
-        split_rows(A.indptr, work),
-        work,
-        (A.indptr, A.indices, A.values, scalar, *(ids or NO_IDS[:2])),
-        lambda lo, hi: int(A.indptr[hi] - A.indptr[lo]),
-        A.nrows,
-        A.indices.dtype,
-        None if A.iso else A.dtype,
-    )
+    args = (A.indptr, A.indices, A.values, scalar, *(ids or NO_IDS[:2]))
+    csr = produce_rows(kernel, work, args, A.indptr, A.indices.dtype, None if A.iso else A.dtype)
     return make_block(A.nrows, A.ncols, A.dtype, csr, A.values[0] if A.iso else None, A.rows, A.cols)

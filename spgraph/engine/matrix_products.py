@@ -139,7 +139,7 @@ def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: 
         rooms = view.indptr
     else:
         template, scratch = spgemm.gustavson, lambda: _accumulators(term, ncols)
-        rooms = None
+        rooms = np.concatenate(([0], np.cumsum(np.minimum(np.diff(costs), ncols))))
     kernel = kernel_for(
         template,
         (*term.key, view.code, ids is None),
@@ -162,16 +162,9 @@ def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: 
         *view.args,
         *(ids or NO_IDS),
     )
+    values = None if term.iso is not None else term.out_dtype
     csr = produce_rows(
-        kernel,
-        split_rows(costs, work),
-        work,
-        args,
-        _room(rooms, costs, ncols),
-        nrows,
-        index_dtype(ncols),
-        None if term.iso is not None else term.out_dtype,
-        scratch,
+        kernel, work, args, rooms, index_dtype(ncols), values, costs=costs, scratch=scratch
     )
     return make_block(nrows, ncols, term.out_dtype, csr, term.iso, A.rows, cols)
 
@@ -179,7 +172,8 @@ def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: 
 def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
     """Whether dot products serve better, and the costs of each row (running sum)."""
     b_ready, bt_ready = not b_t or B.has_transpose, b_t or B.has_transpose
-    own, other = np.diff(B.indptr), np.bincount(B.indices, minlength=B.ncols)
+    own = np.diff(B.indptr)
+    other = np.diff(B.oriented(True).indptr) if B.has_transpose else np.bincount(B.indices, minlength=B.ncols)
     b_lengths, bt_lengths = (other, own) if b_t else (own, other)
     products = _costs(A.indptr, A.indices, b_lengths, view.indptr)
     comparisons = _costs(view.indptr, view.indices, bt_lengths, A.indptr)
@@ -218,13 +212,6 @@ def _accumulators(term: _Term, ncols: int) -> tuple:
     mark = np.zeros((ncols + 7) // 8 * 8, np.uint8)
     acc = np.empty(ncols if term.iso is None else 0, term.dtype)
     return acc, mark, mark.view(np.uint64), np.zeros(256, np.int64), np.empty(ncols, index_dtype(ncols))
-
-
-def _room(rooms, costs, ncols):
-    """Upper bound of the entries of rows lo..hi."""
-    if rooms is not None:
-        return lambda lo, hi: int(rooms[hi] - rooms[lo])
-    return lambda lo, hi: int(np.minimum(np.diff(costs[lo : hi + 1]), ncols).sum())
 
 
 # ---- Kronecker and outer --------------------------------------------------------------

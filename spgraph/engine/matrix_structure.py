@@ -236,16 +236,7 @@ def mapped(A: MatrixBlock, nrows: int, ncols: int, source, targets: Targets | No
         given(targets.first if several else None),
         given(None if targets is None else targets.target),
     )
-    csr = produce_rows(
-        kernel,
-        split_rows(rooms, work),
-        work,
-        args,
-        lambda lo, hi: int(rooms[hi] - rooms[lo]),
-        nrows,
-        index_dtype(ncols),
-        None if values is None else A.dtype,
-    )
+    csr = produce_rows(kernel, work, args, rooms, index_dtype(ncols), None if values is None else A.dtype)
     if targets is not None and not targets.ascending:
         csr = sort.sort_rows(nrows, ncols, *csr)
     return make_block(nrows, ncols, A.dtype, csr, _iso(A))

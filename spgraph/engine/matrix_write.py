@@ -12,7 +12,6 @@ from spgraph.engine.mask import MASK_CONSTS, Mask
 from spgraph.engine.matrix_common import constant, home, kernel_for, same
 from spgraph.engine.operators import accumulate, store
 from spgraph.kernels.cpu._pieces import NOTHING, produce_rows
-from spgraph.kernels.cpu._threads import split_rows
 from spgraph.kernels.cpu.merge import mask_rows, write_rows
 from spgraph.partition import Partition
 
@@ -124,16 +123,8 @@ def _filter(out: MatrixBlock, view: MatrixMask, T: MatrixBlock) -> None:
         lambda: ({**MASK_CONSTS[view.code], "VALUES": not T.iso}, {"STORE": store(T.dtype, out.dtype)}),
     )
     work = T.nvals + view.indices.size + T.nrows
-    csr = produce_rows(
-        kernel,
-        split_rows(T.indptr, work),
-        work,
-        (T.indptr, T.indices, T.values, *view.args),
-        lambda lo, hi: int(T.indptr[hi] - T.indptr[lo]),
-        T.nrows,
-        T.indices.dtype,
-        None if T.iso else out.dtype,
-    )
+    args = (T.indptr, T.indices, T.values, *view.args)
+    csr = produce_rows(kernel, work, args, T.indptr, T.indices.dtype, None if T.iso else out.dtype)
     put(out, csr, cast_array(T.values[:1], out.dtype), T.rows, T.cols)
 
 
@@ -178,16 +169,7 @@ def _merge(
     work = int(weights[-1]) + view.indices.size + out.nrows
     flags = (NOTHING, NOTHING) if region is None else (region.rows, region.cols)
     args = (out.indptr, out.indices, out.values, T.indptr, T.indices, T.values, *view.args, *flags)
-    csr = produce_rows(
-        kernel,
-        split_rows(weights, work),
-        work,
-        args,
-        lambda lo, hi: int(weights[hi] - weights[lo]),
-        out.nrows,
-        out.indices.dtype,
-        None if single else out.dtype,
-    )
+    csr = produce_rows(kernel, work, args, weights, out.indices.dtype, None if single else out.dtype)
     put(out, csr, out.values, out.rows, out.cols)
 
 

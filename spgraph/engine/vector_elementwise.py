@@ -15,9 +15,9 @@ import numpy as np
 from semirings import expr as ex
 from semirings.expr import cast_array
 from spgraph.block import VectorBlock
+from spgraph.block.width import index_dtype
 from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, NO_MASK, Mask, MaskView, view_mask
-from spgraph.block.width import index_dtype
 from spgraph.engine.vector_write import NO_IDS, scatter, write, write_chain
 from spgraph.kernels.cpu._specialise import get_kernel
 from spgraph.kernels.cpu._threads import parallel_for, split_even

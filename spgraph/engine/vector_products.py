@@ -19,8 +19,8 @@ from semirings.expr import cast_array
 from spgraph import context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, Mask, view_mask
-from spgraph.engine.plan import push_limit
 from spgraph.engine.operators import accumulate
+from spgraph.engine.plan import push_limit
 from spgraph.engine.vector_write import differences, write
 from spgraph.engine.workspace import workspace
 from spgraph.kernels.cpu import pull as pull_kernels
@@ -47,7 +47,7 @@ class Term(NamedTuple):
     mult: tuple  # (Expr, input names) over a, u, i, k
     dtype: np.dtype  # the monoid's type
     idempotent: bool
-    stops: bool  # rows are expected to reach a terminal value (any, or a Boolean; the least number of a type hardly ever)
+    stops: bool  # rows are expected to reach a terminal value: any, or a Boolean (the least number of a type is rare)
     constant: np.generic | None  # the product's value when it depends on no operand
     uses: frozenset
 
@@ -311,8 +311,8 @@ class _Product:
         u_full = u.format == "full"
         gather = self._gather()
         key = (gather, self.semiring.key, self.flipped, A.dtype, A.iso, u.dtype, u.iso, u_full, view.code,
-               view.values.dtype, out.dtype, fresh, full, self.replace, noting, None if fresh or accum is None else accum.key,
-               A.rows.natural and A.cols.natural)
+               view.values.dtype, out.dtype, fresh, full, self.replace, noting,
+               None if fresh or accum is None else accum.key, A.rows.natural and A.cols.natural)
         kernel = _kernels.get(key)
         if kernel is None:
             kernel = self._make(key, pull_kernels.pull, A, out.dtype, U_FULL=u_full, REPLACE=self.replace,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from semirings import expr as ex
 from semirings.expr import cast_array
 from spgraph.block import VectorBlock
 from spgraph.engine import vector_sparse
@@ -29,9 +28,7 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
     positions.
     """
     if T.partition is not out.partition:
-        if out.nvals == 0:
-            out.rehome(T.partition)
-        elif out.partition.natural:
+        if out.nvals == 0 or out.partition.natural:
             out.rehome(T.partition)
         else:
             T.rehome(out.partition)
@@ -92,7 +89,8 @@ def scatter(out: VectorBlock, view: MaskView, accum, T: VectorBlock) -> None:
             ops["ACC"] = accumulate(accum, out.dtype, T.dtype)
         consts = {**MASK_CONSTS[view.code], "T_ISO": T.iso, "ACCUM": accum is not None, "C_FULL": full}
         kernel = _kernels[key] = get_kernel(scatter_kernels.scatter, consts, ops)
-    added = kernel(T.nvals, T.indices, T.values, view.present, view.values, EMPTY_BITS if full else out.present, out.values)
+    present = EMPTY_BITS if full else out.present
+    added = kernel(T.nvals, T.indices, T.values, view.present, view.values, present, out.values)
     if added:
         out.set_bitmap(out.present, out.values, out.nvals + added)
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_for
+from semirings.exceptions import OutOfMemory
+from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_for, split_rows
 
 __all__ = ["NOTHING", "given", "narrow", "produce_rows", "row_offsets"]
 
 NOTHING = np.empty(0, np.int8)
+LARGEST_PIECE = 1 << 26  # entries that a buffer has room for, unless one row needs more
 
 
 def given(array):
@@ -41,7 +43,7 @@ def row_offsets(counts: np.ndarray) -> np.ndarray:
     return indptr.astype(np.int32) if indptr[-1] < 2**31 - 1 else indptr
 
 
-def produce_rows(kernel, bounds, work, args, room, nrows, index_dtype, value_dtype, scratch=tuple):
+def produce_rows(kernel, work, args, rooms, index_dtype, value_dtype, *, costs=None, scratch=tuple):
     """Run a row-producing kernel on ranges of rows and put the pieces together.
 
     Parameters
@@ -49,15 +51,14 @@ def produce_rows(kernel, bounds, work, args, room, nrows, index_dtype, value_dty
     kernel : Kernel
         Takes (lo, hi, *args, *scratch, counts, out_indices, out_values), writes from 0 on in
         the last two and returns how many entries it wrote; counts[i] are those of row i.
-    bounds : list of (int, int)
-        Ranges that cover 0..nrows in order.
     work : int
     args : tuple
-    room : callable
-        room(lo, hi): upper bound of the entries of a range.
-    nrows : int
+    rooms : ndarray, shape (rows + 1,)
+        Running sum of upper bounds of the entries of each row.
     index_dtype, value_dtype : dtype
         value_dtype None: there are no values (all are equal).
+    costs : ndarray, shape (rows + 1,), optional
+        Running sum of each row's work, if that is not like `rooms`.
     scratch : callable
         Makes a tuple of arrays that one thread reuses; the kernel leaves them as it found them.
 
@@ -66,21 +67,39 @@ def produce_rows(kernel, bounds, work, args, room, nrows, index_dtype, value_dty
     indptr, indices, values
         values is None if value_dtype is.
     """
-    counts = np.zeros(nrows, np.int64)
-    task = _Produce(kernel, args, room, scratch, counts, index_dtype, value_dtype)
-    pieces = parallel_for(task, bounds, work, ())
-    indices = _joined([piece[0] for piece in pieces], index_dtype)
-    values = None if value_dtype is None else _joined([piece[1] for piece in pieces], value_dtype)
+    counts = np.zeros(rooms.size - 1, np.int64)
+    task = _Produce(kernel, args, rooms, scratch, counts, index_dtype, value_dtype)
+    bounds = _halved(split_rows(rooms if costs is None else costs, work), rooms)
+    try:
+        pieces = parallel_for(task, bounds, work, ())
+        indices = _joined([piece[0] for piece in pieces], index_dtype)
+        values = None if value_dtype is None else _joined([piece[1] for piece in pieces], value_dtype)
+    except MemoryError as error:
+        done, size = int(counts.sum()), np.dtype(index_dtype).itemsize + np.dtype(value_dtype or "V").itemsize
+        raise OutOfMemory(f"{kernel.name}: the result has more entries than memory holds: {done} entries of {size} "
+                          f"bytes each were made when {error}; a mask makes it smaller") from error
     return row_offsets(counts), indices, values
+
+
+def _halved(bounds, rooms):
+    """The same ranges, in pieces whose buffers are of a bearable size."""
+    result = []
+    for lo, hi in bounds:
+        if hi - lo > 1 and rooms[hi] - rooms[lo] > LARGEST_PIECE:
+            middle = (lo + hi) // 2
+            result += _halved([(lo, middle), (middle, hi)], rooms)
+        else:
+            result.append((lo, hi))
+    return result
 
 
 class _Produce:
     """What `parallel_for` runs: a kernel with buffers around it."""
 
-    def __init__(self, kernel, args, room, scratch, counts, index_dtype, value_dtype):
+    def __init__(self, kernel, args, rooms, scratch, counts, index_dtype, value_dtype):
         self.kernel = kernel
         self.args = args
-        self.room = room
+        self.rooms = rooms
         self.scratch = scratch
         self.counts = counts
         self.index_dtype = index_dtype
@@ -94,7 +113,7 @@ class _Produce:
         return self(0, lo, hi)
 
     def __call__(self, work, lo, hi):
-        room = self.room(lo, hi)
+        room = int(self.rooms[hi] - self.rooms[lo])
         indices = np.empty(room, self.index_dtype)
         values = NOTHING if self.value_dtype is None else np.empty(room, self.value_dtype)
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 
@@ -107,8 +108,9 @@ def split_even(count: int, work: int) -> list[tuple[int, int]]:
     """Ranges of equal length; one when `work` is too little to share."""
     if _threads == 1 or work < PARALLEL_WORK:
         return [(0, count)]
-    cuts = np.linspace(0, count, _threads * 2 + 1).astype(np.int64).tolist()
-    return list(zip(cuts[:-1], cuts[1:]))
+    parts = _threads * 2
+    cuts = [count * part // parts for part in range(parts + 1)]
+    return list(pairwise(cuts))
 
 
 def split_rows(indptr: np.ndarray, work: int) -> list[tuple[int, int]]:
@@ -131,4 +133,4 @@ def split_rows(indptr: np.ndarray, work: int) -> list[tuple[int, int]]:
                 hi = middle
         cuts.append(lo)
     cuts.append(count)
-    return [(lo, hi) for lo, hi in zip(cuts[:-1], cuts[1:]) if lo < hi]
+    return [(lo, hi) for lo, hi in pairwise(cuts) if lo < hi]

@@ -11,7 +11,8 @@ global ids for positional operators. `chpresent` marks changed entries of C.
 
 Compile-time: A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
 ACCUM, C_FULL, FRESH (C has no content yet), CHANGED, GLOBAL (ids differ from
-numbers), GATHER (the block that reduces a row: `gather_until` or `gather_all`), IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
+numbers), GATHER (the block that reduces a row: `gather_until` or `gather_all`),
+IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
 Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
 """
 

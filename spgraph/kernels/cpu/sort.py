@@ -348,7 +348,5 @@ def combine_duplicates(indptr, indices, values, dup):
         The operator over values of their dtype; None when there are no values.
     """
     kernel = _kernel(rows_combine, dup, VALUES=values is not None)
-    nvals, args = indices.size, (indptr, indices, given(values))
-    return produce_rows(kernel, split_rows(indptr, nvals), nvals, args,
-                        lambda lo, hi: int(indptr[hi] - indptr[lo]), indptr.size - 1, indices.dtype,
+    return produce_rows(kernel, indices.size, (indptr, indices, given(values)), indptr, indices.dtype,
                         None if values is None else values.dtype)
