@@ -102,9 +102,7 @@ def reduce_vector(v: Any, agg: Any, allow_empty: bool) -> ScalarExpression:
 def reduce_matrix(A: Any, agg: Any, allow_empty: bool) -> ScalarExpression:
     """``A.reduce_scalar(agg)``."""
     if agg.gives == "index":
-        raise ValueError(
-            f"reduce_scalar: {agg!r} gives an index, which all of a Matrix has not; reduce rows first"
-        )
+        raise ValueError(f"reduce_scalar: {agg!r} gives an index, which all of a Matrix has not; reduce rows first")
 
     def reduce_part(part):
         return engine.matrix_reduce_scalar(_mapped(A._block, False, _map_of(agg, part)), part.monoid)

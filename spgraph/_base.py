@@ -61,15 +61,11 @@ class Collection(Operand):
 
     def __bool__(self) -> bool:
         name = type(self).__name__
-        raise TypeError(
-            f"bool: the truth of a {name} is not defined; ask .nvals, .isequal(...) or .reduce(...)"
-        )
+        raise TypeError(f"bool: the truth of a {name} is not defined; ask .nvals, .isequal(...) or .reduce(...)")
 
     def __array__(self, dtype: Any = None, copy: Any = None):
         name = type(self).__name__
-        raise TypeError(
-            f"a {name} does not become an array by itself: call .to_dense(fill_value) or .to_coo()"
-        )
+        raise TypeError(f"a {name} does not become an array by itself: call .to_dense(fill_value) or .to_coo()")
 
 
 class _Empty:

@@ -29,13 +29,9 @@ def _binary(op, args, kwargs):
     if right is None:
         if isinstance(left, Infix) and left._kind != "matmul":
             return apply_infix(op, left, ldefault, rdefault)
-        raise TypeError(
-            f"{op!r}: it combines two; write {op!r}(u | v), {op!r}(u & v), {op!r}(v, 1) or {op!r}(1, v)"
-        )
+        raise TypeError(f"{op!r}: it combines two; write {op!r}(u | v), {op!r}(u & v), {op!r}(v, 1) or {op!r}(1, v)")
     if ldefault is not None or rdefault is not None:
-        raise TypeError(
-            f"{op!r}: defaults go with a union, as in {op!r}(u | v, left_default=0, right_default=0)"
-        )
+        raise TypeError(f"{op!r}: defaults go with a union, as in {op!r}(u | v, left_default=0, right_default=0)")
     a, b = RANK.get(type(left)), RANK.get(type(right))
     if a and b:
         raise TypeError(

@@ -51,10 +51,7 @@ class Grid(NamedTuple):
             + "</tr>"
             for row in self.rows
         )
-        return (
-            f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table>"
-        )
+        return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def number_text(value: Any) -> str:
@@ -83,9 +80,7 @@ def vector_grid(v: Any) -> Grid | None:
     ids, values = _ends(block)
     for last in range(LAST, 0, -1):
         first = last * FIRST // LAST
-        grid = _vector_lines(
-            *_shortened(ids.tolist(), [number_text(x) for x in values], block.nvals, first, last)
-        )
+        grid = _vector_lines(*_shortened(ids.tolist(), [number_text(x) for x in values], block.nvals, first, last))
         if grid.width() <= WIDTH:
             break
     return grid
@@ -105,11 +100,7 @@ def _ends(block: Any) -> tuple[np.ndarray, np.ndarray]:
     """The first and last entries of a block, by global id; at least as many as are shown."""
     count = FIRST + LAST + 1
     if block.partition.natural and block.format == "full":
-        ids = (
-            np.arange(block.size)
-            if block.size <= 2 * count
-            else np.r_[:count, block.size - count : block.size]
-        )
+        ids = np.arange(block.size) if block.size <= 2 * count else np.r_[:count, block.size - count : block.size]
         values = np.full(ids.size, block.values[0]) if block.iso else block.values[ids]
         return ids, values
     ids, values = engine.vector_coo(block)
@@ -160,9 +151,7 @@ def _matrix_lines(rows, columns, entries, nrows, ncols) -> Grid:
         return [*cells[:at], gap, *cells[at:]]
 
     heads = ["", *with_gap([str(j) for j in columns], columns, ncols, GAP)]
-    body = [
-        [str(i), *with_gap([entries.get((i, j), "") for j in columns], columns, ncols, GAP)] for i in rows
-    ]
+    body = [[str(i), *with_gap([entries.get((i, j), "") for j in columns], columns, ncols, GAP)] for i in rows]
     blank = [GAP, *[""] * (len(heads) - 1)]
     if len(rows) < nrows:
         body = [*body[:FIRST], blank, *body[FIRST:]]

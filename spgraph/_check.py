@@ -54,9 +54,7 @@ def vxm(v: Any, A: Any) -> None:
 def mxm(A: Any, B: Any) -> None:
     if A.shape[1] != B.shape[0]:
         a, b = letters(A, B)
-        raise DimensionMismatch(
-            f"mxm: {a} has {count(A.shape[1], 'column')}, but {b} has {count(B.shape[0], 'row')}"
-        )
+        raise DimensionMismatch(f"mxm: {a} has {count(A.shape[1], 'column')}, but {b} has {count(B.shape[0], 'row')}")
 
 
 def inner(function: str, u: Any, v: Any) -> None:
@@ -88,6 +86,4 @@ def ewise_shape(left: Any, right: Any, function: str) -> tuple[int, ...]:
 def output(function: str, out_shape: tuple[int, ...], value: Any) -> None:
     """An expression must have the shape of the object that it is written to."""
     if value.shape != out_shape:
-        raise DimensionMismatch(
-            f"{function}: the output has shape {out_shape}, but the result has shape {value.shape}"
-        )
+        raise DimensionMismatch(f"{function}: the output has shape {out_shape}, but the result has shape {value.shape}")

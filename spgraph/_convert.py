@@ -93,9 +93,7 @@ def _does_not_fit(value, dtype, function, argument):
     return InvalidValue(f"{function}: {argument} is {value}, which {dtype} can't hold")
 
 
-def to_values(
-    values: Any, dtype: Any, function: str, argument: str = "values"
-) -> tuple[np.ndarray, DataType]:
+def to_values(values: Any, dtype: Any, function: str, argument: str = "values") -> tuple[np.ndarray, DataType]:
     """Values from a caller as an array of a supported dtype; a scalar gives a 0-d array.
 
     The array is the caller's own where nothing had to change: copy before keeping it.
@@ -116,9 +114,7 @@ def to_values(
 
 
 def _from_sequence(values, function, argument):
-    if not isinstance(values, (list, tuple, range, bool, int, float, np.generic)) and not hasattr(
-        values, "__array__"
-    ):
+    if not isinstance(values, (list, tuple, range, bool, int, float, np.generic)) and not hasattr(values, "__array__"):
         try:
             values = list(values)
         except TypeError:

@@ -126,9 +126,7 @@ class MatrixMake:
             edges = list(edgelist)
             lengths = {len(edge) if hasattr(edge, "__len__") else 0 for edge in edges}
             if not lengths <= {2} and not lengths <= {3}:
-                raise InvalidValue(
-                    "from_edgelist: all items are pairs (row, column), or all triples with a value"
-                )
+                raise InvalidValue("from_edgelist: all items are pairs (row, column), or all triples with a value")
             parts = [list(part) for part in zip(*edges)] if edges else [[], []]
             rows, columns = parts[:2]
             own = parts[2] if len(parts) == 3 else None
@@ -256,9 +254,7 @@ class MatrixMake:
             outer, dicts = range(len(nested_dicts)), list(nested_dicts)
             given = nrows if rowwise else ncols
             if given is not None and given != len(dicts):
-                raise DimensionMismatch(
-                    f"from_dicts: there are {len(dicts)} dictionaries, but {given} was given"
-                )
+                raise DimensionMismatch(f"from_dicts: there are {len(dicts)} dictionaries, but {given} was given")
             nrows, ncols = (len(dicts), ncols) if rowwise else (nrows, len(dicts))
         elif isinstance(nested_dicts, Mapping):
             outer, dicts = list(nested_dicts.keys()), list(nested_dicts.values())
@@ -302,9 +298,7 @@ class MatrixMake:
         return cls._wrap(block, name)
 
     @classmethod
-    def from_scalar(
-        cls, value: Any, nrows: int, ncols: int, dtype: Any = None, *, name: str | None = None
-    ) -> Matrix:
+    def from_scalar(cls, value: Any, nrows: int, ncols: int, dtype: Any = None, *, name: str | None = None) -> Matrix:
         """A Matrix in which every position holds one value.
 
         Examples
@@ -348,9 +342,7 @@ class MatrixMake:
         """
         block = self._block
         if block.nvals and not clear:
-            raise OutputNotEmpty(
-                f"build: the Matrix has {block.nvals} entries; give clear=True to replace them"
-            )
+            raise OutputNotEmpty(f"build: the Matrix has {block.nvals} entries; give clear=True to replace them")
         nrows = block.nrows if nrows is None else to_size(nrows, "build", "nrows")
         ncols = block.ncols if ncols is None else to_size(ncols, "build", "ncols")
         rows, columns = to_ids(rows, "build", "rows"), to_ids(columns, "build", "columns")

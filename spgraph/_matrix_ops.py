@@ -335,7 +335,7 @@ class MatrixExpression(Expression, MatrixLike):
 class MatrixInfix(Infix, MatrixExpression):
     """``A | B``, ``A & B`` or ``A @ B``; see `spgraph.infix`."""
 
-    __slots__ = ("_cut", "_depth", "_expression", "_kind", "left", "right")
+    __slots__ = ("_cut", "_expression", "_kind", "_parts", "left", "right")
 
     def __init__(self, kind: str, left: Any, right: Any, shape: tuple):
         self._kind = kind

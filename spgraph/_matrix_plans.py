@@ -41,9 +41,7 @@ class Kronecker(Plan):
 
     def run(self, out, mask, accum, replace):
         A, B = self.A, self.B
-        engine.kronecker(
-            out, mask, accum, replace, A._block, A._is_transposed, B._block, B._is_transposed, self.op
-        )
+        engine.kronecker(out, mask, accum, replace, A._block, A._is_transposed, B._block, B._is_transposed, self.op)
 
     def formula(self, names):
         return f"{self.A._formula(names)}.kronecker({self.B._formula(names)}, {op_text(self.op)})"

@@ -37,15 +37,12 @@ class MatrixWrite(Output):
         if rank != 2:
             if rank == 1 or (rank is None and not is_number(value)):
                 raise TypeError(
-                    f"<<: the right side is {describe(value)}, but a Matrix, an expression or a number "
-                    "was wanted"
+                    f"<<: the right side is {describe(value)}, but a Matrix, an expression or a number was wanted"
                 )
             self._assign(tuple(map(all_of, shape)), value, mask, accum, replace, False)
             return
         if value.shape != shape:
-            raise DimensionMismatch(
-                f"<<: the output has shape {shape}, but the result has shape {value.shape}"
-            )
+            raise DimensionMismatch(f"<<: the output has shape {shape}, but the result has shape {value.shape}")
         if mask is not None:
             mask = self._whole_mask(mask)
         value._run(self._block, mask, accum, replace)
@@ -101,9 +98,7 @@ class MatrixWrite(Output):
     def _check_mask(self, mask, index, part, sub) -> None:
         if sub:
             if not part:
-                raise TypeError(
-                    "C[i, j](mask): one element takes no mask of its own; write C(mask)[i, j] << x"
-                )
+                raise TypeError("C[i, j](mask): one element takes no mask of its own; write C(mask)[i, j] << x")
             wanted = part
         elif mask.ndim == 1:
             if len(part) != 1:
@@ -119,9 +114,7 @@ class MatrixWrite(Output):
         rank = RANK.get(type(value))
         if rank and rank == len(part):
             if value.shape != part:
-                raise DimensionMismatch(
-                    f"C[...] << x: x has shape {value.shape}, but the index selects shape {part}"
-                )
+                raise DimensionMismatch(f"C[...] << x: x has shape {value.shape}, but the index selects shape {part}")
             if rank == 1:
                 return value._block
             value = value._eval()

@@ -143,9 +143,7 @@ def mask_mismatch(mask: Mask, wanted: tuple[int, ...]) -> Exception:
     shape = mask.parent.shape
     if len(shape) != len(wanted):
         kinds = {1: "Vector", 2: "Matrix"}
-        return TypeError(
-            f"mask: it is made of a {kinds[len(shape)]}, but the output is a {kinds[len(wanted)]}"
-        )
+        return TypeError(f"mask: it is made of a {kinds[len(shape)]}, but the output is a {kinds[len(wanted)]}")
     if len(wanted) == 1:
         return DimensionMismatch(f"mask: it has size {shape[0]}, but the output has size {wanted[0]}")
     return DimensionMismatch(f"mask: it has shape {shape}, but the output has shape {wanted}")

@@ -60,9 +60,7 @@ class MxV(Plan):
         u = self.u._block
         if (A.nrows if self.transposed else A.ncols) != u.size:
             raise resized("vxm" if self.flipped else "mxv")
-        engine.mxv(
-            out, mask, accum, replace, A, self.transposed, u, self.op, flipped=self.flipped, changed=changed
-        )
+        engine.mxv(out, mask, accum, replace, A, self.transposed, u, self.op, flipped=self.flipped, changed=changed)
 
     def formula(self, names):
         A, u = self.A._formula(names), self.u._formula(names)
@@ -111,9 +109,7 @@ class VectorEwise(Plan):
     def node(self):
         if self.left._size != self.right._size:
             raise resized(f"ewise_{self.kind}")
-        return engine.Ewise(
-            self.kind, self.op, self.left._node(), self.right._node(), self.ldefault, self.rdefault
-        )
+        return engine.Ewise(self.kind, self.op, self.left._node(), self.right._node(), self.ldefault, self.rdefault)
 
     def run(self, out, mask, accum, replace):
         engine.vector_chain(out, mask, accum, replace, self.node())
@@ -192,9 +188,7 @@ class ExtractLine(Plan):
 
     def run(self, out, mask, accum, replace):
         transposed = self.A._is_transposed != self.row
-        engine.matrix_extract_column(
-            out, mask, accum, replace, self.A._block, transposed, self.index, self.line
-        )
+        engine.matrix_extract_column(out, mask, accum, replace, self.A._block, transposed, self.index, self.line)
 
     def formula(self, names):
         from spgraph.indexing import index_text

@@ -234,7 +234,7 @@ class ScalarExpression(Expression, ScalarLike):
 class ScalarInfix(Infix, ScalarExpression):  # type: ignore[misc]
     """``s | t``, ``s & t`` or ``u @ v``; see `spgraph.infix`."""
 
-    __slots__ = ("_cut", "_depth", "_expression", "_kind", "left", "right")
+    __slots__ = ("_cut", "_expression", "_kind", "_parts", "left", "right")
 
     def __init__(self, kind: str, left: Any, right: Any, shape: tuple):
         self._kind = kind

@@ -75,11 +75,7 @@ class VectorMake:
         {0: 3}
         """
         ids = to_ids(indices, "from_coo", "indices")
-        size = (
-            infer_size(ids, "from_coo", "indices", "size")
-            if size is None
-            else to_size(size, "from_coo", "size")
-        )
+        size = infer_size(ids, "from_coo", "indices", "size") if size is None else to_size(size, "from_coo", "size")
         block = _built(size, ids, values, dtype, dup_op, "from_coo")
         return cls._wrap(block, name)
 
@@ -110,9 +106,7 @@ class VectorMake:
         return cls.from_coo(indices, list(values), dtype, size=size, dup_op=dup_op, name=name)
 
     @classmethod
-    def from_dict(
-        cls, d: Mapping, dtype: Any = None, *, size: int | None = None, name: str | None = None
-    ) -> Vector:
+    def from_dict(cls, d: Mapping, dtype: Any = None, *, size: int | None = None, name: str | None = None) -> Vector:
         """A Vector from ``{index: value}``.
 
         Examples
@@ -203,9 +197,7 @@ class VectorMake:
         """
         block = self._block
         if block.nvals and not clear:
-            raise OutputNotEmpty(
-                f"build: the Vector has {block.nvals} entries; give clear=True to replace them"
-            )
+            raise OutputNotEmpty(f"build: the Vector has {block.nvals} entries; give clear=True to replace them")
         ids = to_ids(indices, "build", "indices")
         size = block.size if size is None else to_size(size, "build", "size")
         block.assume(_built(size, ids, values, self.dtype, dup_op, "build"))

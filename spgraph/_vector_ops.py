@@ -232,7 +232,7 @@ class VectorExpression(Expression, VectorLike):
 class VectorInfix(Infix, VectorExpression):
     """``u | v``, ``u & v``, ``A @ v`` or ``v @ A``; see `spgraph.infix`."""
 
-    __slots__ = ("_cut", "_depth", "_expression", "_kind", "left", "right")
+    __slots__ = ("_cut", "_expression", "_kind", "_parts", "left", "right")
 
     def __init__(self, kind: str, left: Any, right: Any, shape: tuple):
         self._kind = kind
@@ -311,9 +311,7 @@ def input_mask_of(parent: Any, index: Any, input_mask: Any, mask: Any) -> Any:
     if parent.ndim == 2 and input_mask.ndim == 1:
         line = next((axis for axis in (0, 1) if isinstance(index[axis], int)), None)
         if line is None:
-            raise TypeError(
-                "input_mask: a Vector mask goes with one row or one column, as in A[i, :] or A[:, j]"
-            )
+            raise TypeError("input_mask: a Vector mask goes with one row or one column, as in A[i, :] or A[:, j]")
         to_shape(input_mask, (parent.shape[1 - line],), "input_mask")
         index = index[1 - line]
     else:

@@ -98,9 +98,7 @@ class VectorReads(Elementwise):
         value = self._element(index)
         return default if value is None else value.item()
 
-    def to_coo(
-        self, dtype: Any = None, *, indices: bool = True, values: bool = True, sort: bool = True
-    ) -> tuple:
+    def to_coo(self, dtype: Any = None, *, indices: bool = True, values: bool = True, sort: bool = True) -> tuple:
         """Indices and values as two arrays of the caller's own.
 
         Parameters

@@ -152,13 +152,9 @@ class Assigner:
 
     def __init__(self, parent, index, updater, *, sub):
         if updater._changed is not None:
-            raise TypeError(
-                "changed= goes with w(accum, changed=c) << u.vxm(A) or A.mxv(u), not with an index"
-            )
+            raise TypeError("changed= goes with w(accum, changed=c) << u.vxm(A) or A.mxv(u), not with an index")
         if updater._input_mask is not None:
-            raise TypeError(
-                "input_mask= goes with C(input_mask=m) << A[I, J], not with an index of the output"
-            )
+            raise TypeError("input_mask= goes with C(input_mask=m) << A[I, J], not with an index of the output")
         self._parent = parent
         self._index = index
         self._updater = updater

@@ -41,9 +41,7 @@ def parse_key(key: Any, shape: tuple[int, ...]) -> tuple:
             raise TypeError(f"v[...]: the index of a Vector is {key}, but one index or a list was wanted")
         return (parse_index(key, shape[0], "v[...]", "index"),)
     if type(key) is not tuple or len(key) != 2:
-        raise TypeError(
-            "A[...]: the index of a Matrix is two indices, as in A[i, j], A[i, :] or A[[0, 1], 2:5]"
-        )
+        raise TypeError("A[...]: the index of a Matrix is two indices, as in A[i, j], A[i, :] or A[[0, 1], 2:5]")
     return (
         parse_index(key[0], shape[0], "A[...]", "row index"),
         parse_index(key[1], shape[1], "A[...]", "column index"),
@@ -71,25 +69,19 @@ def parse_index(key: Any, size: int, function: str, argument: str) -> Any:
             "v.dup(mask=m), to write through one v(m) << value"
         )
     if kind is tuple:
-        raise TypeError(
-            f"{function}: {argument} is the tuple {key}, but an integer, slice, list or array was wanted"
-        )
+        raise TypeError(f"{function}: {argument} is the tuple {key}, but an integer, slice, list or array was wanted")
     if not isinstance(key, (bool, np.bool_)):
         try:
             return _single(operator.index(key), size, function, argument)
         except TypeError:
             pass
     if isinstance(key, (str, bytes)) or not hasattr(key, "__iter__"):
-        raise TypeError(
-            f"{function}: {argument} is {describe(key)}, but an integer, slice, list or array was wanted"
-        )
+        raise TypeError(f"{function}: {argument} is {describe(key)}, but an integer, slice, list or array was wanted")
     items = key if isinstance(key, list) else list(key)
     try:
         array = np.asarray(items)
     except ValueError:
-        raise TypeError(
-            f"{function}: {argument} is a ragged list, but a list of integers was wanted"
-        ) from None
+        raise TypeError(f"{function}: {argument} is a ragged list, but a list of integers was wanted") from None
     return _array(array, size, function, argument)
 
 
@@ -144,17 +136,11 @@ def to_ids(indices: Any, function: str, argument: str) -> np.ndarray:
     if isinstance(indices, np.ndarray):
         array = indices
     else:
-        items = (
-            indices
-            if isinstance(indices, (list, tuple, range)) or hasattr(indices, "__array__")
-            else list(indices)
-        )
+        items = indices if isinstance(indices, (list, tuple, range)) or hasattr(indices, "__array__") else list(indices)
         try:
             array = np.asarray(items)
         except ValueError:
-            raise TypeError(
-                f"{function}: {argument} are a ragged list, but a list of integers was wanted"
-            ) from None
+            raise TypeError(f"{function}: {argument} are a ragged list, but a list of integers was wanted") from None
     if array.ndim != 1:
         raise TypeError(f"{function}: {argument} have {array.ndim} dimensions, but 1 was wanted")
     if array.dtype.kind not in "iu":

@@ -265,9 +265,7 @@ def _xor(left, right):
 
 def _boolean(self, other, sign):
     if self.dtype is not BOOL or getattr(other, "dtype", BOOL) != BOOL:
-        raise TypeError(
-            f"{sign}: not supported for {self.dtype} and {getattr(other, 'dtype', '')}, only for BOOL"
-        )
+        raise TypeError(f"{sign}: not supported for {self.dtype} and {getattr(other, 'dtype', '')}, only for BOOL")
     if sign == "|=":
         return _union(self, other, binary.lor, sign)
     return _intersection(self, other, binary.land, sign)
@@ -346,17 +344,17 @@ def make_infix(kind: str, left: Any, right: Any) -> Any:
         raise TypeError(f"{sign}: one side is {describe(bad)}, but a Vector or a Matrix was wanted")
     else:
         shape = check.ewise_shape(left, right, sign)
-    depth = 1 + max(_depth(left, kind), _depth(right, kind))
-    cut = depth > _LONGEST
+    parts = 1 + _parts(left, kind) + _parts(right, kind)
+    cut = parts > _LONGEST
     if cut:
-        left, right = (x._eval() if _depth(x, kind) else x for x in (left, right))
+        left, right = (x._eval() if _parts(x, kind) else x for x in (left, right))
     infix = INFIX_CLASSES[len(shape)](kind, left, right, shape)
-    infix._depth = 1 if cut else depth
-    infix._cut = cut or any(_depth(x, kind) and x._cut for x in (left, right))
+    infix._parts = 1 if cut else parts
+    infix._cut = cut or any(_parts(x, kind) and x._cut for x in (left, right))
     return infix
 
 
-def _depth(x, kind):
+def _parts(x, kind):
     return x._depth if isinstance(x, Infix) and x._kind == kind else 0
 
 
@@ -378,8 +376,8 @@ def apply_infix(op: Any, infix: Infix, left_default: Any = None, right_default: 
     """The expression that `op` makes of ``x | y``, ``x & y`` or ``x @ y``."""
     if infix._cut:
         raise TypeError(
-            f"{op!r}: the chain x {_SIGNS[infix._kind]} y {_SIGNS[infix._kind]} ... has more than {_LONGEST} parts; "
-            "apply the operator in the loop that makes it"
+            f"{op!r}: a chain of more than {_LONGEST} times {_SIGNS[infix._kind]} was computed in part; "
+            "apply the operator in the loop that makes the chain"
         )
     return _apply(op, infix, left_default, right_default)
 
@@ -399,9 +397,7 @@ def _apply(op, infix, left_default, right_default):
                 "binary.minus(u | v, left_default=0, right_default=0)"
             )
         left = _filled(op, infix.left, left_default, right_default)
-        return left.ewise_union(
-            _filled(op, infix.right, left_default, right_default), op, left_default, right_default
-        )
+        return left.ewise_union(_filled(op, infix.right, left_default, right_default), op, left_default, right_default)
     typed = _chain_type(op, infix, resolve.binary)
     left, right = _applied(typed, infix.left, kind), _applied(typed, infix.right, kind)
     return left.ewise_add(right, typed) if kind == "add" else left.ewise_mult(right, typed)
@@ -409,9 +405,7 @@ def _apply(op, infix, left_default, right_default):
 
 def _applied(op, operand, kind):
     """The same operator for a part of a chain, as in ``op(x | y | z)``."""
-    return (
-        _apply(op, operand, None, None) if isinstance(operand, Infix) and operand._kind == kind else operand
-    )
+    return _apply(op, operand, None, None) if _parts(operand, kind) else operand
 
 
 def _filled(op, operand, left_default, right_default):
@@ -424,9 +418,5 @@ def _chain_type(op, infix, find):
     left, right = infix.left, infix.right
     kind = infix._kind
     first = _chain_type(op, left, find).type if isinstance(left, Infix) and left._kind == kind else left.dtype
-    second = (
-        _chain_type(op, right, find).type2
-        if isinstance(right, Infix) and right._kind == kind
-        else right.dtype
-    )
+    second = _chain_type(op, right, find).type2 if isinstance(right, Infix) and right._kind == kind else right.dtype
     return find(op, first, second, {"matmul": "@", "add": "|", "mult": "&"}[kind])

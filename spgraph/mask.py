@@ -199,9 +199,7 @@ def to_mask(mask: Any, function: str) -> Mask:
     if isinstance(mask, Mask):
         return mask
     if RANK.get(type(mask), 0) == 0:
-        raise TypeError(
-            f"{function}: mask is {describe(mask)}, but a mask such as v.S, v.V or ~v.S was wanted"
-        )
+        raise TypeError(f"{function}: mask is {describe(mask)}, but a mask such as v.S, v.V or ~v.S was wanted")
     if mask._is_transposed:
         raise TypeError(f"{function}: mask is a TransposedMatrix; use A.T.new().S")
     if mask.dtype is not BOOL:
@@ -216,9 +214,7 @@ def to_shape(mask: Any, shape: tuple[int, ...], function: str) -> Mask:
     """A mask that fits an output of `shape`."""
     mask = to_mask(mask, function)
     if mask.parent.shape != shape:
-        raise DimensionMismatch(
-            f"{function}: mask has shape {mask.parent.shape}, but the output has shape {shape}"
-        )
+        raise DimensionMismatch(f"{function}: mask has shape {mask.parent.shape}, but the output has shape {shape}")
     return mask
 
 

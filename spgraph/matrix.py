@@ -195,9 +195,7 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
         if order not in ("natural", "degree"):
             raise InvalidValue(f'reorder: order is {order!r}, but "natural" or "degree" was wanted')
         if order == "degree" and self.nrows != self.ncols:
-            raise DimensionMismatch(
-                f"reorder: the Matrix has shape {self.shape}, but a square one was wanted"
-            )
+            raise DimensionMismatch(f"reorder: the Matrix has shape {self.shape}, but a square one was wanted")
         self._block.reorder(order)
         return self
 
@@ -207,13 +205,9 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
 
     def resize(self, nrows: int, ncols: int) -> None:
         """Change the shape; entries beyond it are dropped."""
-        engine.matrix_resize(
-            self._block, to_size(nrows, "resize", "nrows"), to_size(ncols, "resize", "ncols")
-        )
+        engine.matrix_resize(self._block, to_size(nrows, "resize", "nrows"), to_size(ncols, "resize", "ncols"))
 
-    def dup(
-        self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None
-    ) -> Matrix:
+    def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None) -> Matrix:
         """A copy of its own.
 
         Parameters
@@ -331,9 +325,7 @@ class TransposedMatrix(MatrixLike):
         new(mask=mask) << self
         return new
 
-    def dup(
-        self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None
-    ) -> Matrix:
+    def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None) -> Matrix:
         """The transpose as a Matrix of its own, or with `clear` an empty one of the same shape."""
         if clear:
             return Matrix(self.dtype if dtype is None else dtype, *self.shape, name=name)

@@ -114,9 +114,7 @@ class Vector(Output, VectorMake, VectorLike):
             mask = mask._engine()
         if rank == 1:
             if value._size != block.size:
-                raise DimensionMismatch(
-                    f"<<: the output has size {block.size}, but the result has size {value._size}"
-                )
+                raise DimensionMismatch(f"<<: the output has size {block.size}, but the result has size {value._size}")
             if changed is None:
                 value._run(block, mask, accum, replace)
             else:
@@ -140,13 +138,9 @@ class Vector(Output, VectorMake, VectorLike):
         if changed is self:
             raise TypeError("changed: it is the output itself, but another Vector was wanted")
         if changed._size != self._size:
-            raise DimensionMismatch(
-                f"changed: it has size {changed._size}, but the output has size {self._size}"
-            )
+            raise DimensionMismatch(f"changed: it has size {changed._size}, but the output has size {self._size}")
         if changed.dtype is not self.dtype:
-            raise DomainMismatch(
-                f"changed: its dtype is {changed.dtype}, but that of the output is {self.dtype}"
-            )
+            raise DomainMismatch(f"changed: its dtype is {changed.dtype}, but that of the output is {self.dtype}")
         return changed._block
 
     def _assign(self, index, value, mask, accum, replace, sub) -> None:
@@ -213,9 +207,7 @@ class Vector(Output, VectorMake, VectorLike):
         """Change the size; entries beyond it are dropped."""
         self._block.resize(to_size(size, "resize", "size"))
 
-    def dup(
-        self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None
-    ) -> Vector:
+    def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None) -> Vector:
         """A copy of its own.
 
         Parameters
@@ -289,18 +281,12 @@ def listed(value: Any, shape: tuple, dtype: DataType, accum: Any) -> Any:
     """A list or array to be assigned to a part of `shape`, as a block."""
     values, _ = to_values(value, dtype if accum is None else accum.type2, "<<", "values")
     if values.shape != shape:
-        raise DimensionMismatch(
-            f"<<: the values have shape {values.shape}, but the index selects shape {shape}"
-        )
+        raise DimensionMismatch(f"<<: the values have shape {values.shape}, but the index selects shape {shape}")
     return CLASSES[len(shape)].from_dense(values)._block
 
 
 def _no_value(value: Any) -> TypeError:
-    hint = (
-        "; lists are assigned with v[:] << x"
-        if hasattr(value, "__iter__") and not isinstance(value, str)
-        else ""
-    )
+    hint = "; lists are assigned with v[:] << x" if hasattr(value, "__iter__") and not isinstance(value, str) else ""
     return TypeError(
         f"<<: the right side is {describe(value)}, but a Vector, an expression or a number was wanted{hint}"
     )

@@ -14,11 +14,14 @@ from typing import Any
 
 import pytest
 from graphs import GRAPHS, Graph
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from spgraph import oracle as oracle_module
 
 pytest_plugins = ["pytester"]
+
+# python-graphblas's threads spin for work by default, which takes minutes where a neighbour computes.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 settings.register_profile(
     "default",
@@ -28,6 +31,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
+settings.register_profile(
+    "triage",  # fails fast: examples are not made smaller
+    settings.get_profile("default"),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    report_multiple_bugs=False,
+)
 settings.register_profile("long", settings.get_profile("default"), max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 

@@ -13,7 +13,7 @@ import graphblas as gb
 import numpy as np
 
 from semirings import binary
-from spgraph.block import MatrixBlock, VectorBlock, width
+from spgraph.block import MatrixBlock, width
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_build import build_matrix, matrix_coo
@@ -58,7 +58,9 @@ def draw_partition(rng: np.random.Generator, size: int) -> Partition:
     return Partition(rng.permutation(size).astype(np.int32), "degree")
 
 
-def draw_matrix(rng, nrows: int, ncols: int, dtype: str | None = None, *, density=None, iso=None, ordered=False) -> Pair:
+def draw_matrix(
+    rng, nrows: int, ncols: int, dtype: str | None = None, *, density=None, iso=None, ordered=False
+) -> Pair:
     """A matrix; `ordered` stores ours in an order of its own (one for rows and columns if it is square)."""
     dtype = dtype or str(rng.choice(DTYPES))
     density = rng.choice([0.0, 0.1, 0.3, 0.6, 1.0], p=[0.05, 0.25, 0.35, 0.25, 0.1]) if density is None else density
@@ -230,8 +232,3 @@ def gb_scalar(value: np.generic):
     """The same for python-graphblas, which would take a Python number for INT64 or FP64."""
     return gb.Scalar.from_value(value.item(), value.dtype)
 
-
-__all__ = [
-    "DTYPES", "MatrixBlock", "Mode", "Pair", "VectorBlock", "assert_same", "assert_valid", "case", "chance",
-    "draw_index", "draw_mask", "draw_matrix", "draw_mode", "draw_vector", "gb", "gb_scalar", "run", "scalar", "shape_of", "turned", "view",
-]

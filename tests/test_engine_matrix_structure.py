@@ -6,7 +6,7 @@ import pytest
 from matrix_cases import assert_same, chance, draw_matrix, draw_mode, draw_vector, gb, run, turned, view
 
 from semirings import monoid
-from spgraph.engine.index import Index
+from spgraph.block import MatrixBlock
 from spgraph.engine.matrix_reduce import matrix_reduce_rows, matrix_reduce_scalar
 from spgraph.engine.matrix_structure import (
     matrix_diag,
@@ -81,7 +81,7 @@ def test_single_elements(rng):
 
 def test_setting_leaves_others_alone(rng):
     A = draw_matrix(rng, 4, 4, "INT64", density=1.0, ordered=chance(rng, 0.5))
-    before, B = A.theirs.dup(), mc.MatrixBlock(4, 4, np.int64)
+    before, B = A.theirs.dup(), MatrixBlock(4, 4, np.int64)
     B.assume(A.ours)
     matrix_set(B, 1, 2, 99)
     matrix_remove(B, 0, 0)

@@ -30,9 +30,11 @@ from spgraph.validate import validate_bfs
 __all__ = ["PEERS", "Comparison", "Disagreement", "Measurement", "compare"]
 
 PEERS = {"graphblas": "python-graphblas", "scipy": "scipy", "networkx": "networkx"}
+HOPELESS = 10.0  # times as slow as the best text so far: not tried again after the warm-up
 TRIES = 2  # runs of every text, after the warm-up, from which the best text is chosen
 ENOUGH = 20.0  # seconds in which an engine runs one algorithm; slow ones take fewer turns
 FEWEST = 3
+PAUSE = 0.02  # seconds before a run: threads of the engine before it may still spin for work
 
 
 class Disagreement(AssertionError):
@@ -284,14 +286,17 @@ class _Contest:
     def prepare(self, engine: str, order: str, texts: dict[str, Text]) -> tuple[Measurement, Callable]:
         """Warm up, check and try every text; keep the fastest."""
         problem = self.problem
-        tried, first = {}, None
+        tried: dict[str, float] = {}
+        first = None
         for name, text in texts.items():
             self.bar.set_description(f"{problem.name}: {problem.algorithm}, {engine} ({name})")
             start = time.perf_counter()
             result = text.run()
-            first = time.perf_counter() - start if first is None else first
+            seconds = time.perf_counter() - start
+            first = seconds if first is None else first
             self.check(f"{engine} ({name})", text.answer(result))
-            tried[name] = min(_time(text.run) for _ in range(TRIES))
+            hopeless = tried and seconds > max(1.0, HOPELESS * min(tried.values()))
+            tried[name] = seconds if hopeless else min(_time(text.run) for _ in range(TRIES))
         best = min(tried, key=lambda name: tried[name])
         row = Measurement(problem.name, problem.algorithm, engine, order, best, tried, first or 0.0)
         return row, texts[best].run
@@ -333,6 +338,7 @@ class _Contest:
 def _time(call: Callable) -> float:
     enabled = gc.isenabled()
     gc.disable()
+    time.sleep(PAUSE)
     try:
         start = time.perf_counter()
         call()

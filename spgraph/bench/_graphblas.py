@@ -166,7 +166,8 @@ def _near_far(A: Matrix, source: int, delta: float) -> Vector:
     dist = Vector(A.dtype, A.nrows)
     dist[source] = 0
     near = dist.dup()
-    limit = delta
+    typed = A.dtype.np_type.type  # valuelt over FP32 misreads a limit in FP64
+    limit = typed(delta)
     while near.nvals:
         _relax(A, dist, near)
         near << select.valuelt(near, limit)
@@ -174,7 +175,7 @@ def _near_far(A: Matrix, source: int, delta: float) -> Vector:
             waiting = select.valuege(dist, limit).new()
             if not waiting.nvals:
                 break
-            limit = max(limit, waiting.reduce(monoid.min).get(0)) + delta
+            limit = typed(max(limit, waiting.reduce(monoid.min).get(0)) + delta)
             near << select.valuelt(waiting, limit)
     return dist
 

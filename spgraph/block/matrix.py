@@ -11,6 +11,8 @@ known to be symmetric shares one.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from spgraph.block.width import index_dtype
@@ -177,13 +179,13 @@ class MatrixBlock:
         return self.rehome(partition, partition)
 
 
-def _sources(old: Partition, new: Partition) -> np.ndarray | None:
+def _sources(old: Partition, new: Partition) -> Any:
     """Old local number of each new local number; None when nothing moves."""
     if old is new:
         return None
     return old.to_local if new.natural else old.locals_of(new.to_global)
 
 
-def _targets(old: Partition, new: Partition) -> np.ndarray | None:
+def _targets(old: Partition, new: Partition) -> Any:
     """New local number of each old local number; None when nothing moves."""
     return _sources(new, old)

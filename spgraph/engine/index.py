@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class Index(NamedTuple):
     """
 
     kind: str  # "all", "range" or "list"
-    array: np.ndarray | None
+    array: Any  # ndarray of int64 for a list, else None
     start: int
     stop: int
     step: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ EMPTY_BITS = np.empty(0, np.uint8)
 class Mask(NamedTuple):
     """Where an operation may write: the entries (or true entries) of `block`, or all others."""
 
-    block: object
+    block: Any  # VectorBlock or MatrixBlock
     complement: bool
     structural: bool
 

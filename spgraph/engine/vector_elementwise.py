@@ -194,16 +194,18 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
 
 def _merged(tree: Ewise) -> VectorBlock:
     """The value of an element-wise node over short lists."""
-    sides = []
-    for node in (tree.l, tree.r):
-        if type(node) is Leaf:
-            sides.append(node.block)
-        else:
-            sides.append(VectorBlock(_Plan(node).size, dtype_of(node)))
-            vector_chain(sides[-1], None, None, False, node)
-    T = VectorBlock(sides[0].size, dtype_of(tree))
-    vector_sparse.ewise(T, tree.kind, tree.op, *sides, tree.ldefault, tree.rdefault)
+    left, right = _evaluated(tree.l), _evaluated(tree.r)
+    T = VectorBlock(left.size, dtype_of(tree))
+    vector_sparse.ewise(T, tree.kind, tree.op, left, right, tree.ldefault, tree.rdefault)
     return T
+
+
+def _evaluated(node) -> VectorBlock:
+    if type(node) is Leaf:
+        return node.block
+    block = VectorBlock(_Plan(node).size, dtype_of(node))
+    vector_chain(block, None, None, False, node)
+    return block
 
 
 def _chain_leaf(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBlock) -> None:

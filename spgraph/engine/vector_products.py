@@ -130,10 +130,8 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     limit = _limit(product, direction)
     if limit is None or _expected_edges(product) > limit or not product.push(limit):
         product.pull()
-    if overwritten is not None:
-        changed.assume(differences(overwritten, out))
-    elif changed is not None and fresh:
-        changed.assume(out.copy())
+    if changed is not None and fresh:
+        changed.assume(out.copy() if overwritten is None else differences(overwritten, out))
 
 
 def _expected_edges(product: _Product) -> float:

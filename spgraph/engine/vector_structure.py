@@ -217,7 +217,7 @@ def _assign_scalar(out: VectorBlock, mask: Mask | None, accum, replace: bool, va
         write(out, None, None, False, T)
         return
     T.partition = out.partition
-    if fresh and not mask.block.partition.natural:
+    if fresh and mask is not None and not mask.block.partition.natural:
         out.rehome(mask.block.partition)
     view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out)
     leaf = LeafNode(0, T.dtype, "f", True)

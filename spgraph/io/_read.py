@@ -119,9 +119,7 @@ def _by_suffix(path) -> str | None:
     if suffix in PACKED:
         suffix = os.path.splitext(stem)[1]
     if suffix in OTHERS:
-        raise InvalidValue(
-            f"read: {os.fspath(path)}: {suffix} is not among the formats here: use {OTHERS[suffix]}"
-        )
+        raise InvalidValue(f"{os.fspath(path)}: {suffix} is not among the formats here: use {OTHERS[suffix]}")
     return SUFFIXES.get(suffix)
 
 

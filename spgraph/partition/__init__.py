@@ -10,6 +10,8 @@ nothing that a caller can see.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 __all__ = ["NATURAL", "Partition", "by_degree"]
@@ -45,8 +47,8 @@ class Partition:
     def __init__(self, to_global: np.ndarray | None = None, name: str = "natural"):
         self.name = name
         self.natural = to_global is None
-        self.to_global = to_global
-        self.to_local = None
+        self.to_global: Any = to_global
+        self.to_local: Any = None
         if to_global is not None:
             self.to_local = np.empty_like(to_global)
             self.to_local[to_global] = np.arange(to_global.size, dtype=to_global.dtype)

@@ -32,7 +32,7 @@ import tempfile
 import textwrap
 import threading
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,10 +101,10 @@ class Kernel:
     def __init__(self, name: str, text: str):
         self.name = name
         self.text = text
-        self.fn = None
-        self._interpreted = None
-        self._limits = None
-        self._path = None
+        self.fn: Any = None
+        self._interpreted: Any = None
+        self._limits: Any = None  # (work at once, work in all), once known
+        self._path: Any = None
         self._seen = 0
 
     def __repr__(self):
@@ -206,7 +206,7 @@ def _write(path: Path, text: str) -> None:
 def _import(path: Path):
     module_name = f"_spgraph_kernels.{path.stem}"
     _compile_timer()
-    spec = importlib.util.spec_from_file_location(module_name, path)
+    spec: Any = importlib.util.spec_from_file_location(module_name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # Numba unpickles cached code by module name
     spec.loader.exec_module(module)
