@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from spgraph._base import RANK
+from spgraph._chains import Infix, apply_infix
 from spgraph._convert import describe
-from spgraph.infix import Infix, apply_infix
 
 __all__ = ["call_operator"]
 

@@ -10,13 +10,13 @@ from spgraph import _check as check
 from spgraph import _resolve as resolve
 from spgraph import engine
 from spgraph._base import CLASSES
+from spgraph._chains import INFIX_CLASSES, Infix
 from spgraph._convert import to_int, to_size
 from spgraph._matrix_plans import Kronecker, MatrixApply, MatrixEwise, MatrixExtract, MatrixSelect, MxM
 from spgraph._matrix_reads import MatrixReads
 from spgraph._plans import ExtractLine, MatrixReduce, MxV, Recipe, ReduceRows, op_text
 from spgraph._vector_ops import VectorExpression, VectorIndexExpr, assign, input_mask_of, make_assigner
 from spgraph.expression import Assigner, Expression
-from spgraph.infix import INFIX_CLASSES, Infix
 from spgraph.scalar import ElementExpression, ScalarExpression
 
 __all__ = ["MatrixExpression", "MatrixIndexExpr", "MatrixInfix", "MatrixLike"]

@@ -12,12 +12,13 @@ from semirings.exceptions import EmptyObject
 from semirings.expr import cast_array
 from spgraph import _resolve as resolve
 from spgraph._base import CLASSES, EMPTY, RANK, Operand
+from spgraph._chains import INFIX_CLASSES, Infix
 from spgraph._compare import close_values
 from spgraph._convert import describe, fit, infer_dtype, is_number
 from spgraph._plans import ComputeRecipe
 from spgraph._scalar_plans import Element, ScalarApply, ScalarEwise
 from spgraph.expression import Expression
-from spgraph.infix import INFIX_CLASSES, Arithmetic, Infix
+from spgraph.infix import Arithmetic
 
 __all__ = ["ElementExpression", "ScalarExpression", "ScalarInfix", "ScalarLike", "number_of"]
 

@@ -9,6 +9,7 @@ from spgraph import _check as check
 from spgraph import _resolve as resolve
 from spgraph import engine
 from spgraph._base import CLASSES
+from spgraph._chains import INFIX_CLASSES, Infix
 from spgraph._convert import to_int, to_size
 from spgraph._plans import (
     Inner,
@@ -22,7 +23,6 @@ from spgraph._plans import (
 )
 from spgraph._vector_reads import VectorReads
 from spgraph.expression import Assigner, Expression, Updater
-from spgraph.infix import INFIX_CLASSES, Infix
 from spgraph.scalar import ElementExpression, ScalarExpression
 
 __all__ = ["VectorExpression", "VectorIndexExpr", "VectorInfix", "VectorLike"]

@@ -1,5 +1,10 @@
 """Storage order, direction, threads and formats change no answer (DESIGN: contracts)."""
 
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -158,3 +163,29 @@ def test_a_context_names_its_choices_and_restores_them():
 def test_a_context_refuses_what_it_does_not_know(argument, message):
     with pytest.raises(sg.exceptions.InvalidValue, match=message):
         sg.Context(**argument)
+
+
+def test_programs_may_run_in_several_threads():
+    graphs = [random_graph(seed) for seed in range(4)]
+    wanted = [distances(A) for A in graphs]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            for got, want in zip(pool.map(distances, graphs), wanted):
+                assert got.isequal(want)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_can_go_on():
+    program = (
+        "import os, sys, warnings; warnings.simplefilter('ignore')\n"
+        "import spgraph as sg\n"
+        "A = sg.generators.rmat(12, seed=1)\n"
+        "with sg.Context(threads=3, jit='always'):\n"
+        "    wanted = sg.algorithms.bfs(A, 0)\n"
+        "    child = os.fork()\n"
+        "    same = sg.algorithms.bfs(A, 0).isequal(wanted)\n"
+        "    if child == 0:\n"
+        "        os._exit(0 if same else 1)\n"
+        "    sys.exit(os.waitpid(child, 0)[1] != 0 or not same)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0

@@ -315,9 +315,21 @@ def _reduce_kernel(plan, tree, signature, monoid, dtype, natural, listed):
                         {"ADD": (ex.cast(combined, dtype), ("s", "t"))})
 
 
+class _RowTimesColumn:
+    """The product of a semiring where x is entry (0, k) of a row and y entry (k, 0) of a column."""
+
+    __slots__ = ("expr", "key", "positional", "return_type", "type", "type2")
+
+    def __init__(self, op):
+        self.expr = ex.substitute(op.expr, {"ix": ZERO, "jx": POSITION, "iy": POSITION, "jy": ZERO})
+        self.key = ("row times column", op.key)
+        self.positional = op.positional
+        self.return_type, self.type, self.type2 = op.return_type, op.type, op.type2
+
+
 def inner(u: VectorBlock, v: VectorBlock, semiring):
     """The product of a row and a column vector: a NumPy scalar, or None."""
-    return vector_reduce(Ewise("mult", semiring.binaryop, Leaf(u), Leaf(v)), semiring.monoid)
+    return vector_reduce(Ewise("mult", _RowTimesColumn(semiring.binaryop), Leaf(u), Leaf(v)), semiring.monoid)
 
 
 def vector_select(out: VectorBlock, mask: Mask | None, accum, replace: bool, u: VectorBlock, op, thunk) -> None:
