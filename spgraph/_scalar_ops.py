@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from semirings import binary, monoid
-from semirings.dtypes import UINT64, DataType
+from semirings.dtypes import UINT64
 from semirings.exceptions import EmptyObject
 from semirings.expr import cast_array
 from spgraph import _resolve as resolve
@@ -197,7 +197,7 @@ class ScalarExpression(Expression, ScalarLike):
 
     __slots__ = ("__weakref__", "_plan", "_value", "dtype")
 
-    def __init__(self, plan: Any, dtype: DataType):
+    def __init__(self, plan: Any, dtype: Any):
         self._plan = plan
         self.dtype = dtype
         self._value = None

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from semirings.dtypes import FP64, DataType, lookup_dtype
 from semirings.expr import cast_array
 from spgraph import _resolve as resolve
@@ -52,7 +50,7 @@ class Scalar(InPlace, ScalarLike):
     __slots__ = ("__weakref__", "_name", "_value", "dtype", "is_cscalar")
 
     dtype: DataType
-    _value: np.generic | None
+    _value: Any
 
     def __init__(self, dtype: Any = FP64, *, is_cscalar: bool | None = False, name: str | None = None):
         self.dtype = lookup_dtype(dtype)
@@ -155,11 +153,16 @@ class Scalar(InPlace, ScalarLike):
         if mask is not None:
             raise TypeError("mask: a Scalar takes none")
         number = number_of(value, "<<")
+        plain = RANK.get(type(value)) is None  # a plain number must fit, a Scalar is cast
         if accum is not None and self._value is not None:
             if number is None:
                 return
-            number = accum.numpy(self._value, fit(number, accum.type2, "<<", "value"))[()]
-        self._value = None if number is None else fit(number, self.dtype, "<<", "value")
+            if plain:
+                number = fit(number, accum.type2, "<<", "value")
+            number, plain = accum.numpy(self._value, number)[()], False
+        if number is not None:
+            number = fit(number, self.dtype, "<<", "value") if plain else cast_array(number, self.dtype.np_type)[()]
+        self._value = number
 
     def _parse_key(self, key: Any):
         raise TypeError("s[...]: a Scalar has no index")

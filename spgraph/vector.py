@@ -8,6 +8,7 @@ import numpy as np
 
 from semirings.dtypes import FP64, DataType, lookup_dtype
 from semirings.exceptions import DimensionMismatch, DomainMismatch
+from semirings.expr import cast_array
 from spgraph import engine
 from spgraph._base import CLASSES, EMPTY, RANK
 from spgraph._convert import describe, fit, is_number, to_size, to_values
@@ -269,12 +270,15 @@ def _unpickle(dtype, size, indices, values, name):
 
 
 def scalar_for(value: Any, dtype: DataType, accum: Any) -> Any:
-    """A number to be stored (or, with an accumulator, its second operand); None if it is an empty Scalar."""
+    """A number to be stored (or, with an accumulator, its second operand); None for an empty Scalar.
+
+    A Scalar has a dtype and is cast like any object; a plain number must fit.
+    """
+    target = dtype if accum is None else accum.type2
     if RANK.get(type(value)) == 0:
-        value = value._number()
-        if value is None:
-            return None
-    return fit(value, dtype if accum is None else accum.type2, "<<", "value")
+        number = value._number()
+        return None if number is None else cast_array(number, target.np_type)[()]
+    return fit(value, target, "<<", "value")
 
 
 def listed(value: Any, shape: tuple, dtype: DataType, accum: Any) -> Any:

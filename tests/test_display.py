@@ -50,9 +50,7 @@ class TestVectors:
 
     def test_empty(self):
         assert repr(sg.Vector(int, 0)) == "Vector  INT64, size 0, 0 entries, sparse, natural order"
-        assert repr(sg.Vector(int, 10**6)) == (
-            "Vector  INT64, size 1,000,000, 0 entries, sparse, natural order"
-        )
+        assert repr(sg.Vector(int, 10**6)) == ("Vector  INT64, size 1,000,000, 0 entries, sparse, natural order")
 
     def test_large_ones_show_their_first_and_last_entries(self):
         v = sg.Vector.from_coo(np.arange(0, 10**6, 1000), 1, size=10**6)
@@ -163,9 +161,7 @@ class TestMasks:
             index  0  1  2  3
             value  1     1
         """)
-        assert repr(~v.S).splitlines()[0] == (
-            "~v.S  complemented structural mask, size 4, allows 2 of 4 positions"
-        )
+        assert repr(~v.S).splitlines()[0] == ("~v.S  complemented structural mask, size 4, allows 2 of 4 positions")
         assert repr(v.V).splitlines()[0].startswith("v.V  value mask")
         assert repr(~v.V).splitlines()[0].startswith("~v.V  complemented value mask")
 
@@ -193,12 +189,8 @@ class TestExpressions:
             s(u @ A): "u.vxm(A, semiring.min_plus[INT64])",
             A @ A.T: "A @ A.T",
             u | w: "u | v",
-            binary.minus(u | w, left_default=0, right_default=1): (
-                "u.ewise_union(v, binary.minus[FP64], 0.0, 1.0)"
-            ),
-            (u + w).apply(binary.times, 2): (
-                "u.ewise_add(v, binary.plus[FP64]).apply(binary.times[FP64], right=2.0)"
-            ),
+            binary.minus(u | w, left_default=0, right_default=1): ("u.ewise_union(v, binary.minus[FP64], 0.0, 1.0)"),
+            (u + w).apply(binary.times, 2): ("u.ewise_add(v, binary.plus[FP64]).apply(binary.times[FP64], right=2.0)"),
             10 - u: "u.apply(binary.minus[INT64], left=10)",
             u.select(">", 3): "u.select(select.valuegt[INT64], 3)",
             u.select(~w.S): "u.select(~v.S)",
@@ -218,9 +210,7 @@ class TestExpressions:
 
     def test_two_without_names_are_told_apart(self):
         a, b = sg.Vector(int, 2), sg.Vector(int, 2)
-        assert (a + b - a).name == (
-            "v.ewise_add(w, binary.plus[INT64]).ewise_union(v, binary.minus[INT64], 0, 0)"
-        )
+        assert (a + b - a).name == ("v.ewise_add(w, binary.plus[INT64]).ewise_union(v, binary.minus[INT64], 0, 0)")
 
     def test_missing_operator(self, v):
         text = repr(v | v)

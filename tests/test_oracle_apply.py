@@ -1,7 +1,7 @@
 """apply (unary, bound first or second, index-unary) and select: the same text on both engines.
 
 python-graphblas misreads the thunk of a select by value whose dtype is not the object's (FP64 for FP32, for
-instance): thunks have the object's dtype here, and plain numbers are not compared with FP32.
+instance): thunks have the object's dtype here, and plain numbers are not compared with FP32 and UINT64.
 """
 
 import functools
@@ -10,7 +10,7 @@ import graphblas
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import DTYPES, FLOATS, INTEGERS, NUMERIC, matrices, operator_names, scalars, vectors, writes
+from strategies import DTYPES, FLOATS, NUMERIC, matrices, operator_names, scalars, vectors, writes
 from test_oracle_ewise import typed_binary
 
 UNARY = ("identity", "ainv", "minv", "abs", "lnot", "bnot", "one", "signum", "isnan", "isinf", "isfinite")
@@ -69,7 +69,8 @@ def test_bound_operators(agree, data):
 
 @given(data=st.data())
 def test_bound_to_plain_numbers(agree, data):
-    dtype = data.draw(st.sampled_from(NUMERIC))
+    """Not of UINT64: a Python integer becomes UINT64 here, and in python-graphblas INT64 and then FP64."""
+    dtype = data.draw(st.sampled_from([dtype for dtype in NUMERIC if dtype != "UINT64"]))
     spec = data.draw(vectors(5, dtype, tame=True))
     number = data.draw(st.sampled_from([2, 3.5, True]))
 
@@ -169,7 +170,7 @@ def test_select_by_place(agree, data):
 
 @given(data=st.data())
 def test_select_by_comparison_and_mask(agree, data):
-    dtype = data.draw(st.sampled_from((*INTEGERS, "FP64")))
+    dtype = data.draw(st.sampled_from(("INT8", "INT32", "INT64", "UINT16", "FP64")))
     spec, mat, flags = data.draw(vectors(5, dtype)), data.draw(matrices(3, 4, dtype)), data.draw(vectors(5))
     number = data.draw(st.sampled_from([0, 1, 2]))
 

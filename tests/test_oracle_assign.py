@@ -24,10 +24,13 @@ sizes = st.integers(0, 5)
 
 
 @st.composite
-def numbers(draw):
-    """A number to assign, as a Python number or as a Scalar of a dtype: ``(value, dtype or None)``."""
-    dtype = draw(st.sampled_from(DTYPES))
-    return draw(scalars(dtype)), dtype if draw(st.booleans()) else None
+def numbers(draw, output):
+    """A number to assign: ``(value, dtype or None)``. A Scalar of a dtype, which is cast to the output's; or a
+    plain Python number that the output's dtype holds (another one raises here, and wraps in python-graphblas)."""
+    if draw(st.booleans()):
+        dtype = draw(st.sampled_from(DTYPES))
+        return draw(scalars(dtype)), dtype
+    return draw(scalars(output.dtype)), None
 
 
 def number_on(gb, number):
@@ -38,7 +41,8 @@ def number_on(gb, number):
 @given(data=st.data())
 def test_number_into_vector(agree, data):
     n = data.draw(sizes)
-    out, number = data.draw(vectors(n)), data.draw(numbers())
+    out = data.draw(vectors(n))
+    number = data.draw(numbers(out))
     index = data.draw(index_lists(n))
     write, inner = data.draw(writes(n)), data.draw(writes(index_count(index, n)))
 
@@ -74,7 +78,8 @@ def test_vector_into_vector(agree, data):
 def test_number_into_matrix(agree, data):
     m, n = data.draw(st.tuples(sizes, sizes))
     at_rows, at_cols = data.draw(index_lists(m)), data.draw(index_lists(n))
-    out, number = data.draw(matrices(m, n)), data.draw(numbers())
+    out = data.draw(matrices(m, n))
+    number = data.draw(numbers(out))
     write = data.draw(writes(m, n))
     inner = data.draw(writes(index_count(at_rows, m), index_count(at_cols, n)))
 
@@ -136,7 +141,8 @@ def test_number_into_row_and_column(agree, data):
     m, n = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
     i, j = data.draw(st.integers(0, m - 1)), data.draw(st.integers(0, n - 1))
     at_rows, at_cols = data.draw(index_lists(m)), data.draw(index_lists(n))
-    out, number = data.draw(matrices(m, n)), data.draw(numbers())
+    out = data.draw(matrices(m, n))
+    number = data.draw(numbers(out))
     of_row, of_col, whole = data.draw(writes(n)), data.draw(writes(m)), data.draw(writes(m, n))
 
     def assign(gb):
@@ -155,9 +161,7 @@ def test_matrix_mask_on_a_row(agree, data):
     m, n = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))
     i, at_cols = data.draw(st.integers(0, m - 1)), data.draw(index_lists(n))
     out, row = data.draw(matrices(m, n)), data.draw(vectors(index_count(at_cols, n)))
-    write = Write(
-        data.draw(masks(m, n)), data.draw(st.none() | st.just("plus")), data.draw(st.booleans()), False
-    )
+    write = Write(data.draw(masks(m, n)), data.draw(st.none() | st.just("plus")), data.draw(st.booleans()), False)
 
     def assign(gb):
         C = out.on(gb)
@@ -171,15 +175,16 @@ def test_matrix_mask_on_a_row(agree, data):
 def test_one_element(agree, data):
     m, n = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
     i, j = data.draw(st.integers(-m, m - 1)), data.draw(st.integers(-n, n - 1))
-    out, vec, number = data.draw(matrices(m, n)), data.draw(vectors(m)), data.draw(numbers())
+    out, vec = data.draw(matrices(m, n)), data.draw(vectors(m))
+    number, other = data.draw(numbers(out)), data.draw(numbers(vec))
     write, of_vector = data.draw(writes(m, n)), data.draw(writes(m))
 
     def assign(gb):
         C, D, v, w = out.on(gb), out.on(gb), vec.on(gb), vec.on(gb)
         C[i, j] = number_on(gb, number)
         write.into(gb, D)[i, j] << number_on(gb, number)
-        v[i] << number_on(gb, number)
-        of_vector.into(gb, w)[i] << number_on(gb, number)
+        v[i] << number_on(gb, other)
+        of_vector.into(gb, w)[i] << number_on(gb, other)
         return C, D, v, w
 
     agree(assign)

@@ -82,8 +82,8 @@ def test_union(agree, data):
 
 @given(data=st.data())
 def test_union_with_plain_defaults(agree, data):
-    """Defaults given as Python numbers of the operands' own kind."""
-    dtype = data.draw(st.sampled_from(NUMERIC))
+    """Python numbers of the operands' own kind; not for UINT64, see `test_infix_with_numbers`."""
+    dtype = data.draw(st.sampled_from([dtype for dtype in NUMERIC if dtype != "UINT64"]))
     left, right = data.draw(vectors(5, dtype, tame=True)), data.draw(vectors(5, dtype, tame=True))
     default = 1.5 if dtype in FLOATS else 2
 
@@ -114,9 +114,7 @@ def test_called_operators(agree, data):
 
 @given(data=st.data())
 def test_positional(agree, data):
-    name = data.draw(
-        st.sampled_from([f"{o}{i}{one}" for o in ("first", "second") for i in "ij" for one in ("", "1")])
-    )
+    name = data.draw(st.sampled_from([f"{o}{i}{one}" for o in ("first", "second") for i in "ij" for one in ("", "1")]))
     u, v = data.draw(vectors(5)), data.draw(vectors(5))
     A, B = data.draw(matrices(3, 4)), data.draw(matrices(3, 4))
 
@@ -153,7 +151,8 @@ def test_infix_arithmetic(agree, data):
 
 @given(data=st.data())
 def test_infix_with_numbers(agree, data):
-    dtype = data.draw(st.sampled_from(NUMERIC))
+    """Not with UINT64: a Python integer becomes UINT64 here, and in python-graphblas INT64 and then FP64."""
+    dtype = data.draw(st.sampled_from([dtype for dtype in NUMERIC if dtype != "UINT64"]))
     spec, mat = data.draw(vectors(5, dtype, tame=True)), data.draw(matrices(3, 4, dtype, tame=True))
     number = data.draw(st.sampled_from([2, 3, 1.5, 0, True]))
 

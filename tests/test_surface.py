@@ -156,6 +156,77 @@ class TestNumPy:
             np.sqrt(spgraph.Scalar(int))
 
 
+class TestChains:
+    """Expressions are lazy; a loop that never computes must end all the same, and mean what it says."""
+
+    A = spgraph.Matrix.from_coo([0, 1, 2], [1, 2, 0], 1)
+
+    def test_vectors(self):
+        x = y = spgraph.Vector.from_dense([1, 2, 3])
+        for _ in range(2000):
+            x = self.A @ x
+            y = y + 1
+        assert x.new().to_dict() == {0: 3, 1: 1, 2: 2}
+        assert y.new().to_dict() == {0: 2001, 1: 2002, 2: 2003}
+
+    def test_matrices_and_scalars(self):
+        C, s = self.A, spgraph.Scalar.from_value(0)
+        for _ in range(500):
+            C = C + self.A
+            s = s + 2
+        assert C.new().to_dicts() == {0: {1: 501}, 1: {2: 501}, 2: {0: 501}}
+        assert s.value == 1000
+
+    def test_doubling(self):
+        z, s = spgraph.Vector.from_dense([True, False]), spgraph.Scalar.from_value(1)
+        for _ in range(200):
+            z = z | z
+        for _ in range(40):
+            s = s + s
+        assert z.new().to_dict() == {0: True, 1: False}
+        assert s.value == 2**40
+
+    def test_an_operator_reaches_all_of_a_chain(self):
+        x = spgraph.Vector.from_dense([5, 6, 7])
+        chained = spgraph.semiring.min_plus(self.A @ self.A @ x).new()
+        assert chained.to_dict() == {0: 9, 1: 7, 2: 8}
+        assert spgraph.binary.minus(x | x | x).new().to_dict() == {0: -5, 1: -6, 2: -7}
+        for _ in range(40):
+            x = self.A @ x
+        with pytest.raises(TypeError, match="computed in part"):
+            spgraph.semiring.min_plus(x)
+
+    def test_one_kernel_for_a_chain(self, monkeypatch):
+        from spgraph import engine
+
+        trees = []
+        real = engine.vector_reduce
+        monkeypatch.setattr(engine, "vector_reduce", lambda tree, monoid: trees.append(tree) or real(tree, monoid))
+        r, s = spgraph.Vector.from_dense([1.0, 2.0]), spgraph.Vector.from_dense([1.5, 4.0])
+        assert (r - s).apply(abs).reduce("+").value == 2.5
+        assert type(trees[0]) is engine.Apply
+        assert type(trees[0].child) is engine.Ewise
+
+    def test_changed(self):
+        A = spgraph.Matrix.from_coo([0, 0, 1], [1, 2, 2], [4, 9, 1], nrows=3, ncols=3)
+        near = spgraph.Vector.from_coo([0], [0], size=3)
+        dist, steps = near.dup(), []
+        while near.nvals:
+            dist(spgraph.binary.min, changed=near) << near.vxm(A, spgraph.semiring.min_plus)
+            steps.append(near.to_dict())
+        assert steps == [{1: 4, 2: 9}, {2: 5}, {}]
+        assert dist.to_dict() == {0: 0, 1: 4, 2: 5}
+        for value, words in ((dist, "vxm"), (1, "vxm"), (dist + dist, "vxm")):
+            with pytest.raises(TypeError, match=words):
+                dist(spgraph.binary.min, changed=near) << value
+        with pytest.raises(TypeError, match="output itself"):
+            dist(changed=dist) << near.vxm(A)
+        with pytest.raises(spgraph.exceptions.DomainMismatch, match="FP64"):
+            dist(changed=spgraph.Vector(float, 3)) << near.vxm(A)
+        with pytest.raises(spgraph.exceptions.DimensionMismatch, match="4"):
+            dist(changed=spgraph.Vector(int, 4)) << near.vxm(A)
+
+
 class TestSlots:
     def test_nothing_can_be_added(self):
         """Without a dictionary objects are small and fast, and a misspelt attribute raises."""

@@ -24,6 +24,9 @@ from spgraph.vector import Vector
 __all__ = ["PageRank", "pagerank"]
 
 
+inverse = unary.register_anonymous(lambda x: np.where(x == 0, 0, 1 / x), "inverse_or_0")
+
+
 class PageRank(Vector):
     """The ranks, and how they were reached.
 
@@ -102,7 +105,9 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     while not converged and iterations < max_iter:
         flow << binary.times(rank & share)  # f = r .* (alpha / outweight)
         lost = alpha * binary.first(rank & idle).reduce(monoid.plus).get(0) if idle.nvals else 0.0
-        if sink is jump:
+        if personalization is None and sink is jump:
+            new << dtype.type((1 - alpha + lost) / n)  # t = (1 - alpha + lost) / n, one value for all
+        elif sink is jump:
             new << _scaled(jump, 1 - alpha + lost)  # t = (1 - alpha + lost) p
         else:
             new << binary.plus(_scaled(jump, 1 - alpha) | _scaled(sink, lost))
@@ -170,12 +175,10 @@ def _shares(A: Matrix, alpha: float, weighted: bool, dtype: np.dtype):
         out = A.reduce_rowwise(monoid.plus[dtype]).new()
     else:
         out = A.reduce_rowwise(agg.count).new(dtype)
-    out << select.valuene(out, 0)
     share = Vector(dtype, A.nrows)
     share << dtype.type(0)
-    share(out.S) << out.apply(binary.truediv, left=dtype.type(alpha))
-    idle = Vector(bool, A.nrows)
-    idle(~out.S) << True
+    share(binary.second) << _scaled(out.apply(inverse).new(), alpha)
+    idle = select.valueeq(share, 0).new()
     return share, idle, semiring.plus_times[dtype] if weighted else semiring.plus_first[dtype]
 
 

@@ -299,25 +299,29 @@ class _Product:
         u.to_bitmap()
         fresh = self.fresh
         full = not fresh and accum is not None and (self.mask is None or not self.replace) and out.nvals == out.size
-        if fresh:
-            present, values = np.empty(out.size, np.uint8), np.empty(out.size, out.dtype)
+        c_iso = full and out.iso
+        before = out.values
+        if fresh or c_iso:
+            present = EMPTY_BITS if c_iso else np.empty(out.size, np.uint8)
+            values = np.empty(out.size, out.dtype)
         else:
             out.writable_bitmap(full=full)
             present, values = EMPTY_BITS if full else out.present, out.values
+            before = values
         noting = changed is not None and not fresh
         bits = np.zeros(out.size, np.uint8) if noting else EMPTY_BITS
         u_full = u.format == "full"
         gather = self._gather()
         key = (gather, self.semiring.key, self.flipped, A.dtype, A.iso, u.dtype, u.iso, u_full, view.code,
-               view.values.dtype, out.dtype, fresh, full, self.replace, noting,
+               view.values.dtype, out.dtype, fresh, full, c_iso, self.replace, noting,
                None if fresh or accum is None else accum.key, A.rows.natural and A.cols.natural)
         kernel = _kernels.get(key)
         if kernel is None:
             kernel = self._make(key, pull_kernels.pull, A, out.dtype, U_FULL=u_full, REPLACE=self.replace,
-                                ACCUM=accum is not None, C_FULL=full, FRESH=fresh, CHANGED=noting, GATHER=Block(gather))
+                                ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh, CHANGED=noting, GATHER=Block(gather))
         work = A.nvals + A.nrows
         args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
-                present, values, bits, *self._ids(A))
+                present, values, before, bits, *self._ids(A))
         counts = parallel_for(kernel, split_rows(A.indptr, work), work, args)
         nvals = sum(count for count, _ in counts)
         out.set_bitmap(present, values, nvals)

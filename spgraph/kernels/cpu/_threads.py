@@ -9,7 +9,7 @@ calling thread works too.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +19,8 @@ __all__ = ["parallel_calls", "parallel_for", "set_threads", "split_even", "split
 CHUNKS_PER_THREAD = 8
 PARALLEL_WORK = 60_000  # entries below which a second thread costs more than it saves (wake-up: about 40 us)
 
-_pool: ThreadPoolExecutor | None = None
+_workers: list = []
+_busy = threading.Lock()
 _threads = 0
 
 
@@ -39,17 +40,15 @@ def threads() -> int:
 
 def set_threads(count: int | None) -> int:
     """Set the number of threads (None: all cores of this process); returns the number before."""
-    global _threads, _pool
+    global _threads
     before, _threads = _threads, count or _default()
-    if _pool is not None and before != _threads:
-        _pool.shutdown(wait=False)
-        _pool = None
     return before
 
 
 def _after_fork() -> None:
-    global _pool
-    _pool = None  # threads do not survive a fork
+    global _busy
+    _workers.clear()  # threads do not survive a fork
+    _busy = threading.Lock()
 
 
 set_threads(None)
@@ -86,8 +85,44 @@ def parallel_calls(kernel, work: int, calls: list[tuple]) -> list:
     return _spread(kernel.fn, calls)
 
 
+class _Worker:
+    """A daemon thread that runs one job at a time; two locks hand the job over and back.
+
+    An executor's queue, future and condition variable cost several times as much per job,
+    which shows in kernels of a millisecond.
+    """
+
+    __slots__ = ("_done", "_go", "_job", "_problem")
+
+    def __init__(self):
+        self._go, self._done = threading.Lock(), threading.Lock()
+        self._go.acquire()
+        self._done.acquire()
+        self._job = self._problem = None
+        threading.Thread(target=self._run, name="spgraph", daemon=True).start()
+
+    def _run(self):
+        while True:
+            self._go.acquire()
+            try:
+                self._job()
+            except BaseException as problem:
+                self._problem = problem
+            self._job = None
+            self._done.release()
+
+    def start(self, job) -> None:
+        self._job = job
+        self._go.release()
+
+    def wait(self):
+        """Wait until the job is done; the exception that ended it, or None."""
+        self._done.acquire()
+        problem, self._problem = self._problem, None
+        return problem
+
+
 def _spread(fn, calls: list[tuple]) -> list:
-    global _pool
     results = [None] * len(calls)
     tasks = iter(enumerate(calls))
 
@@ -95,12 +130,24 @@ def _spread(fn, calls: list[tuple]) -> list:
         for number, args in tasks:  # advancing the iterator is atomic under the GIL
             results[number] = fn(*args)
 
-    if _pool is None:
-        _pool = ThreadPoolExecutor(_threads - 1, thread_name_prefix="spgraph")
-    helpers = [_pool.submit(drain) for _ in range(min(_threads, len(calls)) - 1)]
-    drain()
-    for helper in helpers:
-        helper.result()
+    if not _busy.acquire(blocking=False):  # another thread of the caller's has the workers
+        drain()
+        return results
+    try:
+        count = min(_threads, len(calls)) - 1
+        while len(_workers) < count:
+            _workers.append(_Worker())
+        for worker in _workers[:count]:
+            worker.start(drain)
+        try:
+            drain()
+        finally:
+            problems = [worker.wait() for worker in _workers[:count]]
+        for problem in problems:
+            if problem is not None:
+                raise problem
+    finally:
+        _busy.release()
     return results
 
 

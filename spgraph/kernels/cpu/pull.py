@@ -10,14 +10,14 @@ a bitmap; C is a bitmap (`cpresent`, `cvals`) or full. `row_gid`, `col_gid` are
 global ids for positional operators. `chpresent` marks changed entries of C.
 
 Compile-time: A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
-ACCUM, C_FULL, FRESH (C has no content yet), CHANGED, GLOBAL (ids differ from
-numbers), GATHER (the block that reduces a row: `gather_until` or `gather_all`),
+ACCUM, C_FULL, C_ISO (C is full of the value `before[0]`, `cvals` is new), FRESH (C has no content yet), CHANGED,
+GLOBAL (ids differ from numbers), GATHER (the block that reduces a row: `gather_until` or `gather_all`),
 IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
 Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
 """
 
 
-def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, chpresent,
+def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent,
          row_gid, col_gid):
     count = 0
     changes = 0
@@ -27,6 +27,8 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
             CHECK_MASK(row)
         if not allowed:
             if C_FULL:
+                if C_ISO:
+                    cvals[row] = before[0]
                 count += 1
             elif FRESH or REPLACE:
                 cpresent[row] = 0
@@ -40,7 +42,7 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
         if found:
             if ACCUM and not FRESH:
                 if C_FULL or cpresent[row] != 0:
-                    old = cvals[row]
+                    old = before[0] if C_ISO else cvals[row]
                     new = ACC(old, total)
                     cvals[row] = new
                     if CHANGED:
@@ -64,6 +66,8 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
                 cpresent[row] = 1
             count += 1
         elif C_FULL:
+            if C_ISO:
+                cvals[row] = before[0]
             count += 1
         elif FRESH or not ACCUM:
             cpresent[row] = 0
