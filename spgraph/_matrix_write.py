@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from semirings.exceptions import DimensionMismatch
+from semirings.expr import cast_array
 from spgraph import engine
 from spgraph._base import EMPTY, RANK
 from spgraph._convert import describe, is_number
@@ -59,7 +60,7 @@ class MatrixWrite(Output):
         value = self._assigned(part, value, accum)
         if not part and mask is None and (accum is None or value is None):
             if value is not None:
-                engine.matrix_set(block, i, j, value)
+                engine.matrix_set(block, i, j, cast_array(value, block.dtype)[()])
             elif accum is None:
                 engine.matrix_remove(block, i, j)
             return

@@ -236,14 +236,15 @@ class VectorReads(Elementwise):
 
 def dense(shape, ids, values, own_dtype, fill_value, dtype) -> np.ndarray:
     """An array of `shape` with `values` at `ids` and `fill_value` elsewhere."""
+    full = values.size == int(np.prod(shape))
     if dtype is not None:
         dtype = lookup_dtype(dtype)
-    elif fill_value is None:
+    elif fill_value is None or full:
         dtype = own_dtype
     else:
         dtype = unify(bound_scalar(fill_value, "to_dense", "fill_value", own_dtype)[1], own_dtype)
     values = cast_values(values, dtype, "to_dense")
-    if values.size == int(np.prod(shape)):
+    if full:
         return values.reshape(shape)
     fill_value = bound_scalar(fill_value, "to_dense", "fill_value")[0]
     array = np.full(shape, fit(fill_value, dtype, "to_dense", "fill_value"), dtype.np_type)

@@ -158,7 +158,7 @@ class Vector(Output, VectorMake, VectorLike):
         if one:
             if mask is None and (accum is None or value is None):
                 if value is not None:
-                    engine.vector_set(block, index, value)
+                    engine.vector_set(block, index, cast_array(value, block.dtype)[()])
                 elif accum is None:
                     engine.vector_remove(block, index)
                 return
@@ -272,13 +272,11 @@ def _unpickle(dtype, size, indices, values, name):
 def scalar_for(value: Any, dtype: DataType, accum: Any) -> Any:
     """A number to be stored (or, with an accumulator, its second operand); None for an empty Scalar.
 
-    A Scalar has a dtype and is cast like any object; a plain number must fit.
+    A Scalar has a dtype and will be cast like any object; a plain number must fit.
     """
-    target = dtype if accum is None else accum.type2
     if RANK.get(type(value)) == 0:
-        number = value._number()
-        return None if number is None else cast_array(number, target.np_type)[()]
-    return fit(value, target, "<<", "value")
+        return value._number()
+    return fit(value, dtype if accum is None else accum.type2, "<<", "value")
 
 
 def listed(value: Any, shape: tuple, dtype: DataType, accum: Any) -> Any:

@@ -24,30 +24,9 @@ MONOIDS = (
     "bxor",
     "bxnor",
 )
-AGGREGATORS = (
-    "sum",
-    "prod",
-    "min",
-    "max",
-    "count",
-    "count_nonzero",
-    "count_zero",
-    "sum_of_squares",
-    "exists",
-)
-MEANS = (
-    "mean",
-    "varp",
-    "vars",
-    "stdp",
-    "stds",
-    "L0norm",
-    "L1norm",
-    "L2norm",
-    "Linfnorm",
-    "hypot",
-    "peak_to_peak",
-)
+AGGREGATORS = ("sum", "prod", "min", "max", "sum_of_squares")
+COUNTS = ("count", "count_nonzero", "count_zero", "exists", "L0norm")
+MEANS = ("mean", "varp", "vars", "stdp", "stds", "L1norm", "L2norm", "Linfnorm", "hypot", "peak_to_peak")
 POSITIVE = (
     "geometric_mean",
     "harmonic_mean",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from spgraph.block.width import index_dtype
+from spgraph.kernels.cpu._threads import split_rows, threads
 from spgraph.partition import NATURAL, Partition, by_degree
 
 __all__ = ["MatrixBlock"]
@@ -28,8 +29,8 @@ class MatrixBlock:
     stored pattern and values equal those of the transpose.
     """
 
-    __slots__ = ("_cuts", "_transpose", "cols", "dtype", "indices", "indptr", "iso", "missed", "ncols", "nrows", "rows",
-                 "symmetric", "values")
+    __slots__ = ("_cuts", "_ranges", "_transpose", "cols", "dtype", "indices", "indptr", "iso", "missed", "ncols", "nrows",
+                 "rows", "symmetric", "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL):
         self.nrows = nrows
@@ -58,6 +59,7 @@ class MatrixBlock:
         self.symmetric = symmetric
         self._transpose = None
         self._cuts = None
+        self._ranges = None
         self.missed = 0  # work that the missing transpose would have saved, see engine.vector_products
         if rows is not None:
             self.rows = rows
@@ -74,7 +76,7 @@ class MatrixBlock:
         new = MatrixBlock.__new__(MatrixBlock)
         new.assume(self)
         new._transpose = None
-        new._cuts = None
+        new._cuts = new._ranges = None
         for name in ("indptr", "indices", "values"):
             setattr(new, name, getattr(self, name).copy())
         return new
@@ -127,7 +129,13 @@ class MatrixBlock:
         if self.symmetric:
             self._transpose = None
 
-    # ---- column ranges ----------------------------------------------------------
+    # ---- ranges for threads ------------------------------------------------------
+    def row_ranges(self) -> list[tuple[int, int]]:
+        """Ranges of rows with about equal work, for as many threads as there are now (kept)."""
+        if self._ranges is None or self._ranges[0] != threads():
+            self._ranges = threads(), split_rows(self.indptr, self.nvals + self.nrows)
+        return self._ranges[1]
+
     def column_ranges(self, parts: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """The rows cut into `parts` ranges of columns with about equal entries.
 

@@ -26,7 +26,7 @@ from spgraph.engine.workspace import workspace
 from spgraph.kernels.cpu import pull as pull_kernels
 from spgraph.kernels.cpu import push as push_kernels
 from spgraph.kernels.cpu._specialise import Block, get_kernel
-from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, parallel_for, split_rows, threads
+from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, parallel_for, threads
 
 __all__ = ["mxv"]
 
@@ -318,11 +318,12 @@ class _Product:
         kernel = _kernels.get(key)
         if kernel is None:
             kernel = self._make(key, pull_kernels.pull, A, out.dtype, U_FULL=u_full, REPLACE=self.replace,
-                                ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh, CHANGED=noting, GATHER=Block(gather))
+                                ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh, CHANGED=noting,
+                                GATHER=Block(gather))
         work = A.nvals + A.nrows
         args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
                 present, values, before, bits, *self._ids(A))
-        counts = parallel_for(kernel, split_rows(A.indptr, work), work, args)
+        counts = parallel_for(kernel, A.row_ranges(), work, args)
         nvals = sum(count for count, _ in counts)
         out.set_bitmap(present, values, nvals)
         if noting:
