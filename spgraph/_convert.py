@@ -125,11 +125,27 @@ def _from_sequence(values, function, argument):
         array = np.asarray(values)
     except (ValueError, OverflowError) as error:
         raise InvalidValue(f"{function}: {argument} don't make an array: {error}") from None
-    if array.dtype.kind == "O" and array.size:
-        wide = next((v for v in array.flat if isinstance(v, int) and not INT64_MIN <= v < 2**64), None)
-        if wide is not None:
-            raise InvalidValue(f"{function}: {argument} hold {wide}, which no integer dtype can hold")
+    if array.dtype.kind in "fO" and array.size and _first_leaf(values) is int:
+        return _exact_integers(values, array, function, argument)
     return array
+
+
+def _first_leaf(values):
+    while isinstance(values, (list, tuple)) and values:
+        values = values[0]
+    return type(values)
+
+
+def _exact_integers(values, array, function, argument):
+    """A list of integers of which some exceed INT64: NumPy makes floats or objects of it."""
+    objects = np.asarray(values, dtype=object)
+    if not all(type(v) is int for v in objects.flat):
+        return array
+    low, high = min(objects.flat), max(objects.flat)
+    if low < INT64_MIN or high >= 2**64 or (low < 0 and high > INT64_MAX):
+        wide = low if low < INT64_MIN else high
+        raise InvalidValue(f"{function}: {argument} hold {wide}, which no integer dtype can hold beside the others")
+    return objects.astype(np.uint64)
 
 
 def cast_values(array: np.ndarray, dtype: DataType, function: str, argument: str = "values") -> np.ndarray:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from semirings.dtypes import lookup_dtype
+from semirings.expr import cast_array
 from spgraph import _check as check
 from spgraph import engine
 from spgraph._compare import close_values, equal_values
-from spgraph._convert import cast_values, to_order
+from spgraph._convert import to_order
 from spgraph._elementwise import Elementwise
 from spgraph._vector_reads import dense
 from spgraph.indexing import parse_key
@@ -120,7 +121,7 @@ class MatrixReads(Elementwise):
         Parameters
         ----------
         dtype : optional
-            dtype of the values.
+            dtype of the values, which are cast as by `dup`.
         rows, columns, values : bool, default True
             What to return; None stands for what was not wanted.
         sort : bool, default True
@@ -139,7 +140,7 @@ class MatrixReads(Elementwise):
         """
         i, j, vals = self._coo()
         if values and dtype is not None:
-            vals = cast_values(vals, lookup_dtype(dtype), "to_coo")
+            vals = cast_array(vals, lookup_dtype(dtype).np_type)
         return (i if rows else None), (j if columns else None), (vals if values else None)
 
     def to_edgelist(self, dtype: Any = None, *, values: bool = True, sort: bool = True) -> tuple:
@@ -160,7 +161,7 @@ class MatrixReads(Elementwise):
         return (
             indptr,
             indices,
-            values if dtype is None else cast_values(values, lookup_dtype(dtype), "to_csr"),
+            values if dtype is None else cast_array(values, lookup_dtype(dtype).np_type),
         )
 
     def _csr(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -52,7 +52,7 @@ _MODULES = {
 def binary(op: Any, d1: DataType, d2: DataType, function: str, argument: str = "op") -> Any:
     """A typed binary operator: of a binary operator, or the one of a monoid."""
     key = (op, d1.name, d2.name)
-    found = _binary.get(key)
+    found = _known(_binary, key)
     if found is None:
         found = _remember(_binary, key, _typed_binary(_as_binary(op, function, argument), d1, d2, function))
     return found
@@ -66,7 +66,7 @@ def accum(op: Any, dtype: DataType) -> Any:
 def union(op: Any, d1: DataType, d2: DataType, ltype: DataType, rtype: DataType, function: str) -> Any:
     """A typed binary operator that also serves defaults of types `ltype` (left) and `rtype`."""
     key = (op, d1.name, d2.name, ltype.name, rtype.name)
-    found = _union.get(key)
+    found = _known(_union, key)
     if found is None:
         first = binary(op, d1, rtype, function)
         second = binary(op, ltype, d2, function)
@@ -79,7 +79,7 @@ def union(op: Any, d1: DataType, d2: DataType, ltype: DataType, rtype: DataType,
 def semiring(op: Any, d1: DataType, d2: DataType, function: str) -> Any:
     """A typed semiring for a product of `d1` by `d2`."""
     key = (op, d1.name, d2.name)
-    found = _semiring.get(key)
+    found = _known(_semiring, key)
     if found is None:
         found = _operator(op, "semiring", function)
         if found.kind != "semiring":
@@ -91,7 +91,7 @@ def semiring(op: Any, d1: DataType, d2: DataType, function: str) -> Any:
 def monoid(op: Any, dtype: DataType, function: str) -> Any:
     """A typed monoid or aggregator, for a reduction."""
     key = (op, dtype.name)
-    found = _monoid.get(key)
+    found = _known(_monoid, key)
     if found is None:
         found = _remember(_monoid, key, _typed(_as_reduction(op, function), dtype, None, function))
     return found
@@ -100,7 +100,7 @@ def monoid(op: Any, dtype: DataType, function: str) -> Any:
 def element(op: Any, dtype: DataType, function: str) -> tuple[Any, Any]:
     """For an apply without scalar: the typed operator, and the thunk if it is index-unary (else None)."""
     key = (op, dtype.name)
-    found = _element.get(key)
+    found = _known(_element, key)
     if found is None:
         operator = _operator(op, "unary", function)
         if operator.kind not in ("unary", "indexunary", "select"):
@@ -115,7 +115,7 @@ def element(op: Any, dtype: DataType, function: str) -> tuple[Any, Any]:
 def bound(op: Any, d1: DataType, d2: DataType, function: str, side: str) -> Any:
     """For an apply with a scalar: a typed binary operator, or index-unary if the scalar is on the right."""
     key = (op, d1.name, d2.name, side)
-    found = _bound.get(key)
+    found = _known(_bound, key)
     if found is None:
         operator = _operator(op, "binary", function, also="indexunary")
         if operator.kind in ("indexunary", "select"):
@@ -131,7 +131,7 @@ def bound(op: Any, d1: DataType, d2: DataType, function: str, side: str) -> Any:
 def select(op: Any, dtype: DataType, thunk: DataType | None, function: str) -> Any:
     """A typed select operator (or an index-unary one that gives BOOL)."""
     key = (op, dtype.name, thunk and thunk.name)
-    found = _select.get(key)
+    found = _known(_select, key)
     if found is None:
         operator = _operator(op, "select", function)
         if operator.kind not in ("select", "indexunary"):
@@ -146,6 +146,13 @@ def select(op: Any, dtype: DataType, thunk: DataType | None, function: str) -> A
 def is_indexed(op: Any) -> bool:
     """Whether a typed operator takes row, column and a thunk."""
     return op.parent.kind in ("indexunary", "select")
+
+
+def _known(memo, key):
+    try:
+        return memo.get(key)
+    except TypeError:  # not hashable
+        raise TypeError(f"op is {describe(key[0])}, but an operator or its name was wanted") from None
 
 
 def _remember(memo, key, found):

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from semirings.dtypes import lookup_dtype, unify
+from semirings.expr import cast_array
 from spgraph import _check as check
 from spgraph._base import CLASSES
 from spgraph._compare import close_values, equal_values
-from spgraph._convert import cast_values, fit
+from spgraph._convert import fit
 from spgraph._elementwise import Elementwise, bound_scalar
 from spgraph.indexing import parse_index, parse_key
 from spgraph.mask import StructuralMask, ValueMask
@@ -104,7 +105,7 @@ class VectorReads(Elementwise):
         Parameters
         ----------
         dtype : optional
-            dtype of the values.
+            dtype of the values, which are cast as by `dup`.
         indices, values : bool, default True
             What to return; None stands for what was not wanted.
         sort : bool, default True
@@ -123,7 +124,7 @@ class VectorReads(Elementwise):
         """
         ids, vals = self._coo()
         if values and dtype is not None:
-            vals = cast_values(vals, lookup_dtype(dtype), "to_coo")
+            vals = cast_array(vals, lookup_dtype(dtype).np_type)
         return (ids if indices else None), (vals if values else None)
 
     def to_dict(self) -> dict:
@@ -243,7 +244,7 @@ def dense(shape, ids, values, own_dtype, fill_value, dtype) -> np.ndarray:
         dtype = own_dtype
     else:
         dtype = unify(bound_scalar(fill_value, "to_dense", "fill_value", own_dtype)[1], own_dtype)
-    values = cast_values(values, dtype, "to_dense")
+    values = cast_array(values, dtype.np_type)
     if full:
         return values.reshape(shape)
     fill_value = bound_scalar(fill_value, "to_dense", "fill_value")[0]

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from strategies import DTYPES, FLOATS, INTEGERS, NUMPY, SIGNED, UNSIGNED
 
-import semirings
-
 
 class TestShapes:
     """Lines 1 and 5."""
@@ -149,11 +147,7 @@ class TestExplicitZeros:
             assert expr.new().nvals == 3
         assert (v - v).new().to_dict() == {0: 0, 1: 0, 3: 0}
         A = gb.Matrix.from_coo([0, 1], [1, 0], [0, 0])
-        assert (
-            A.nvals == (A @ A).new().nvals == A.T.new().nvals == (A | A).new(mask=None).nvals
-            if False
-            else True
-        )
+        assert A.nvals == (A @ A).new().nvals == A.T.new().nvals == (A | A).new(mask=None).nvals if False else True
         assert (A @ A).new().to_coo()[2].tolist() == [0, 0]
         assert A.reduce_rowwise().new().to_dict() == {0: 0, 1: 0}
         assert A.select("!=", 0).new().nvals == 0
@@ -295,9 +289,7 @@ class TestIdentities:
     @pytest.mark.parametrize("dtype", FLOATS)
     def test_infinity_and_nan(self, gb, dtype):
         inf, nan = float("inf"), float("nan")
-        A = gb.Matrix.from_coo(
-            [0, 0, 1, 1, 2, 2, 3], [0, 1, 0, 1, 0, 1, 1], [inf, 1, -inf, 1, inf, -inf, nan], dtype
-        )
+        A = gb.Matrix.from_coo([0, 0, 1, 1, 2, 2, 3], [0, 1, 0, 1, 0, 1, 1], [inf, 1, -inf, 1, inf, -inf, nan], dtype)
         assert A.reduce_rowwise(gb.monoid.min).new().to_coo()[1][:3].tolist() == [1, -inf, -inf]
         assert A.reduce_rowwise(gb.monoid.max).new().to_coo()[1][:3].tolist() == [inf, 1, inf]
         total = A.reduce_rowwise(gb.monoid.plus).new().to_coo()[1]
@@ -401,6 +393,3 @@ class TestConversion:
         for dtype in (np.complex64, np.complex128, np.longdouble, np.float16):
             with pytest.raises(sg.exceptions.DomainMismatch, match=np.dtype(dtype).name):
                 sg.Vector.from_dense(np.ones(3, dtype))
-
-    def test_semirings_is_ours(self):
-        assert semirings.__distribution__ == "spgraph"

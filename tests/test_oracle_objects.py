@@ -1,7 +1,9 @@
 """Making, changing, comparing and exporting objects: the same text on both engines.
 
-python-graphblas's `to_dicts` fails on a matrix without entries, and its `A.T.to_coo()` is not in the order of
-rows: these are left out.
+Left out, because python-graphblas is at fault or does otherwise than EDGE_CASES.md wants (test_face_better.py has
+them): `to_dicts` of a matrix without entries, the order of `A.T.to_coo()`, `from_dense` of FP32 and UINT64 with
+a missing value, `to_dense` of UINT64, duplicates with one value for all, casts of numbers to a dtype that does
+not hold them, and masks in `setdiag` of other diagonals than the main one.
 """
 
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import (
     DTYPES,
+    FLOATS,
     NUMERIC,
     VectorSpec,
     index_lists,
@@ -22,13 +25,13 @@ from strategies import (
 sizes = st.integers(0, 5)
 
 
-@given(spec=vectors(), dtype=st.sampled_from(DTYPES))
-def test_vector_out_and_in(agree, spec, dtype):
+@given(spec=vectors())
+def test_vector_out_and_in(agree, spec):
     def convert(gb):
         v = spec.on(gb)
         indices, vals = v.to_coo()
-        out = v.to_coo(), v.to_coo(dtype=dtype)[1], v.to_coo(values=False)[0], v.to_coo(indices=False)[1]
-        dense = v.to_dense(fill_value=1), v.to_dense(fill_value=0, dtype=dtype)
+        out = v.to_coo(), v.to_coo(values=False)[0], v.to_coo(indices=False)[1]
+        dense = [v.to_dense(fill_value=fill) for fill in (0, 1) if spec.dtype != "UINT64"]
         again = gb.Vector.from_coo(indices, vals, size=v.size), gb.Vector.from_coo(indices, 1, size=v.size)
         of_dict = gb.Vector.from_dict(v.to_dict(), dtype=v.dtype, size=v.size)
         of_pairs = gb.Vector.from_pairs(list(v.to_dict().items()), dtype=v.dtype, size=v.size)
@@ -37,13 +40,23 @@ def test_vector_out_and_in(agree, spec, dtype):
     agree(convert)
 
 
-@given(spec=matrices(), dtype=st.sampled_from(DTYPES))
-def test_matrix_out_and_in(agree, spec, dtype):
+@given(vec=vectors(tame=True), mat=matrices(tame=True), dtype=st.sampled_from(FLOATS))
+def test_out_in_another_dtype(agree, vec, mat, dtype):
+    def convert(gb):
+        v, A = vec.on(gb), mat.on(gb)
+        of_vector = v.to_coo(dtype=dtype)[1], v.to_dense(fill_value=0, dtype=dtype)
+        return of_vector, A.to_coo(dtype=dtype)[2], A.to_csr(dtype=dtype), A.T.to_dense(fill_value=0, dtype=dtype)
+
+    agree(convert)
+
+
+@given(spec=matrices())
+def test_matrix_out_and_in(agree, spec):
     def convert(gb):
         A = spec.on(gb)
         rows, cols, vals = A.to_coo()
-        out = A.to_coo(), A.to_csr(), A.to_csc(), A.T.to_csr(), A.to_coo(dtype=dtype)[2]
-        dense = A.to_dense(fill_value=1), A.T.to_dense(fill_value=0, dtype=dtype)
+        out = A.to_coo(), A.to_csr(), A.to_csc(), A.T.to_csr()
+        dense = [x.to_dense(fill_value=1) for x in (A, A.T) if spec.dtype != "UINT64"]
         shape = {"nrows": A.nrows, "ncols": A.ncols}
         again = gb.Matrix.from_coo(rows, cols, vals, **shape), gb.Matrix.from_coo(rows, cols, 1, **shape)
         compressed = gb.Matrix.from_csr(*A.to_csr(), **shape), gb.Matrix.from_csc(*A.to_csc(), **shape)
@@ -80,9 +93,10 @@ def test_dense(agree, data):
 
     def dense(gb):
         whole = gb.Vector.from_dense(flat), gb.Matrix.from_dense(flat.reshape(m, n))
-        sparse = gb.Vector.from_dense(flat, missing), gb.Matrix.from_dense(flat.reshape(m, n), missing)
+        if dtype not in ("FP32", "UINT64"):
+            whole += gb.Vector.from_dense(flat, missing), gb.Matrix.from_dense(flat.reshape(m, n), missing)
         filled = gb.Vector.from_scalar(number, n, dtype), gb.Matrix.from_scalar(number, m, n, dtype)
-        return whole, sparse, filled, whole[0].to_dense(), whole[1].to_dense()
+        return whole, filled, whole[0].to_dense(), whole[1].to_dense()
 
     agree(dense)
 
@@ -104,8 +118,7 @@ def test_duplicates(agree, data):
         B.build(rows, cols, vals, dup_op=dup_op)
         pairs = gb.Vector.from_pairs(list(zip(rows.tolist(), vals.tolist())), dtype, dup_op=dup_op)
         edges = gb.Matrix.from_edgelist(places, vals, nrows=4, ncols=4, dup_op=dup_op)
-        one_value = gb.Matrix.from_coo(rows, cols, 7, nrows=4, ncols=4)
-        return v, A, B, pairs, edges, one_value
+        return v, A, B, pairs, edges
 
     agree(build)
 
@@ -160,11 +173,13 @@ def test_setdiag(agree, data):
 
     def setdiag(gb):
         op = None if accum is None else getattr(gb.binary, accum)
-        outs = [spec.on(gb) for _ in range(4)]
+        outs = [spec.on(gb) for _ in range(5)]
         outs[0].setdiag(diagonal.on(gb), k, accum=op)
         outs[1].setdiag(7, k, accum=op)
-        outs[2].setdiag(list(range(size)), k, mask=mask.on(gb))
-        outs[3].setdiag(diagonal.on(gb), k, mask=whole.on(gb), accum=gb.binary.plus)
+        outs[2].setdiag(list(range(size)), k)
+        if k == 0:
+            outs[3].setdiag(list(range(size)), mask=mask.on(gb))
+            outs[4].setdiag(diagonal.on(gb), mask=whole.on(gb), accum=gb.binary.plus)
         return outs
 
     agree(setdiag)
@@ -307,9 +322,7 @@ def test_names_of_dtypes(agree):
         vectors = [gb.Vector(dtype, 3) for dtype in given]
         v = gb.Vector("INT8", 3)
         equal = v.dtype == "INT8", v.dtype == np.int8, v.dtype == gb.dtypes.INT8, v.dtype == np.int16
-        inferred = [
-            gb.Vector.from_coo([0], [x]).dtype.name for x in (1, 2.5, True, np.uint8(3), np.float32(1))
-        ]
+        inferred = [gb.Vector.from_coo([0], [x]).dtype.name for x in (1, 2.5, True, np.uint8(3), np.float32(1))]
         return vectors, equal, inferred, gb.Vector.from_coo([0], 2.0).dtype.name, gb.Matrix(int, 2, 3).shape
 
     agree(names)

@@ -90,7 +90,7 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     >>> import spgraph as sg
     >>> r = sg.algorithms.pagerank(sg.generators.path(3, directed=True), tol=1e-10)
     >>> r.to_dense().round(6)
-    array([0.184417, 0.341171, 0.474411])
+    array([0.184417, 0.341171, 0.474412])
     """
     A = as_graph("pagerank", A)
     n = A.nrows

@@ -29,8 +29,8 @@ class MatrixBlock:
     stored pattern and values equal those of the transpose.
     """
 
-    __slots__ = ("_cuts", "_ranges", "_transpose", "cols", "dtype", "indices", "indptr", "iso", "missed", "ncols", "nrows",
-                 "rows", "symmetric", "values")
+    __slots__ = ("_cuts", "_ranges", "_transpose", "cols", "dtype", "indices", "indptr", "iso", "missed",
+                 "ncols", "nrows", "rows", "symmetric", "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL):
         self.nrows = nrows

@@ -38,7 +38,7 @@ from spgraph.kernels.cpu.rows import kron_rows
 __all__ = ["kronecker", "mxm", "outer"]
 
 OPERANDS = ("a", "b", "ix", "jx", "iy", "jy")
-LIMITS = {"SEARCH": spgemm.SEARCH, "SCAN": spgemm.SCAN, "SHORT": spgemm.SHORT}
+LIMITS = {"SEARCH": spgemm.SEARCH, "DENSE": spgemm.DENSE, "SHORT": spgemm.SHORT}
 
 
 class _Term(NamedTuple):
@@ -209,8 +209,9 @@ def _within(term: _Term, dot: bool, size: int):
 
 
 def _accumulators(term: _Term, ncols: int) -> tuple:
-    mark = np.zeros((ncols + 7) // 8 * 8, np.uint8)
-    acc = np.empty(ncols if term.iso is None else 0, term.dtype)
+    padded = (ncols + 7) // 8 * 8
+    mark = np.zeros(padded, np.uint8)
+    acc = np.full(padded if term.iso is None else 0, term.consts["IDENTITY"], term.dtype)
     return acc, mark, mark.view(np.uint64), np.zeros(256, np.int64), np.empty(ncols, index_dtype(ncols))
 
 

@@ -5,9 +5,10 @@ Three methods, all for rows lo..hi of the result; which one serves is for
 
 ``gustavson``         adds up the rows of B that row i of A selects in a dense
                       accumulator with marks (Gustavson, ACM TOMS 4(3), 1978); a
-                      complemented mask is marked as forbidden beforehand. Columns
-                      come out sorted by a scan of the marks if the row is long, else
-                      by a radix or insertion sort.
+                      complemented mask is marked as forbidden beforehand. Where a row
+                      has many products, every one is added without looking and the
+                      marks are scanned, which needs no branch and no sort; else the
+                      columns are listed and sorted (by radix, or insertion if few).
 ``gustavson_masked``  the same within a mask: only marked columns are added up, and
                       the result comes out in the order of the mask.
 ``dot_masked``        one dot product per entry (i, j) of the mask: row j of B^T is looked up
@@ -18,18 +19,19 @@ The masked methods bisect the longer list for the entries of the shorter one whe
 is cheaper: at SEARCH times as long.
 
 Data encoding: CSR; iso operands, and those whose values the multiplication does not
-use, have one value that stands for all. `acc` (one per column) has arbitrary content, `mark` (uint8 per
-column, padded to a multiple of 8, `words` is the same memory as uint64) is zero
-before and after. The result is written from 0 on, see `_pieces.produce_rows`.
+use, have one value that stands for all. Scratch: `acc` and `mark` (uint8) have one place
+per column, padded to a multiple of 8; `words` is the memory of `mark` as uint64. Before
+and after, `acc` is the identity (``gustavson_masked``: anything) and `mark` zero. The
+result is written from 0 on, see `_pieces.produce_rows`.
 Work: one step per product, or per comparison.
 
-Compile-time: A_ISO, B_ISO, VALUES (False: only the pattern is wanted), ANY (the first
-product is final), HAS_TERMINAL, TERMINAL, IDENTITY, MAPPED (rows, inner, cols give global ids),
+Compile-time: A_ISO, B_ISO, VALUES (False: only the pattern is wanted), ANY (any one
+product will do), HAS_TERMINAL, TERMINAL, IDENTITY, MAPPED (rows, inner, cols give global ids),
 COMPLEMENT, VALUED. Operators: MULT(a, b, ix, jx, iy, jy), ADD(s, t), STORE(s).
 """
 
 SEARCH = 16
-SCAN = 240  # a row is scanned for marks if it has more than 1/SCAN of all columns
+DENSE = 128  # all columns are scanned for marks if a row has more products than 1/DENSE of them
 SHORT = 32  # up to so many entries insertion sort serves
 
 
@@ -51,7 +53,7 @@ def row_costs(lo, hi, indptr, indices, weights, mask_indptr, costs):
         costs[i + 1] = total
 
 
-def gustavson(lo, hi, ap, ai, av, bp, bi, bv, mp, mi, mv, rows, inner, cols,
+def gustavson(lo, hi, ap, ai, av, bp, bi, bv, mp, mi, mv, rows, inner, cols, costs,
               acc, mark, words, digits, spare, counts, out_indices, out_values):
     """Rows of A B, all columns or (COMPLEMENT) those that the mask does not have."""
     q = 0
@@ -62,6 +64,39 @@ def gustavson(lo, hi, ap, ai, av, bp, bi, bv, mp, mi, mv, rows, inner, cols,
             for p in range(mp[i], mp[i + 1]):
                 if not VALUED or mv[p] != 0:
                     mark[mi[p]] = 2
+        if (costs[i + 1] - costs[i]) * DENSE > spare.size:  # add up without looking, then scan
+            for p in range(ap[i], ap[i + 1]):
+                k = ai[p]
+                a = av[0] if A_ISO else av[p]
+                gk = inner[k] if MAPPED else k
+                for s in range(bp[k], bp[k + 1]):
+                    j = bi[s]
+                    if VALUES:
+                        b = bv[0] if B_ISO else bv[s]
+                        gj = cols[j] if MAPPED else j
+                        t = MULT(a, b, gi, gk, gk, gj)
+                        if not ANY:
+                            r = acc[j]
+                            t = ADD(r, t)
+                        acc[j] = t
+                    if COMPLEMENT:
+                        mark[j] |= 1
+                    else:
+                        mark[j] = 1
+            for w in range(words.size):
+                if words[w] != 0:
+                    for j in range(8 * w, 8 * w + 8):
+                        out_indices[q] = j
+                        if VALUES:
+                            r = acc[j]
+                            z = STORE(r)
+                            out_values[q] = z
+                            acc[j] = IDENTITY
+                        if mark[j] == 1:
+                            q += 1
+                    words[w] = 0
+            counts[i] = q - start
+            continue
         for p in range(ap[i], ap[i + 1]):
             k = ai[p]
             a = av[0] if A_ISO else av[p]
@@ -73,29 +108,16 @@ def gustavson(lo, hi, ap, ai, av, bp, bi, bv, mp, mi, mv, rows, inner, cols,
                     mark[j] = 1
                     out_indices[q] = j
                     q += 1
-                    if VALUES:
-                        b = bv[0] if B_ISO else bv[s]
-                        gj = cols[j] if MAPPED else j
-                        t = MULT(a, b, gi, gk, gk, gj)
-                        acc[j] = t
-                elif VALUES and not ANY and (not COMPLEMENT or state == 1):
+                if VALUES and not ((ANY and state == 1) or (COMPLEMENT and state == 2)):
                     b = bv[0] if B_ISO else bv[s]
                     gj = cols[j] if MAPPED else j
                     t = MULT(a, b, gi, gk, gk, gj)
-                    r = acc[j]
-                    r = ADD(r, t)
-                    acc[j] = r
+                    if not ANY:
+                        r = acc[j]
+                        t = ADD(r, t)
+                    acc[j] = t
         count = q - start
-        if count * SCAN > spare.size:
-            q = start
-            for w in range(words.size):
-                if words[w] != 0:
-                    for j in range(8 * w, 8 * w + 8):
-                        if mark[j] == 1:
-                            out_indices[q] = j
-                            q += 1
-                            mark[j] = 0
-        elif count > SHORT:
+        if count > SHORT:
             shift = 0
             while (spare.size - 1) >> shift > 0:
                 for d in range(256):
@@ -129,6 +151,7 @@ def gustavson(lo, hi, ap, ai, av, bp, bi, bv, mp, mi, mv, rows, inner, cols,
                 r = acc[j]
                 z = STORE(r)
                 out_values[p] = z
+                acc[j] = IDENTITY
         if COMPLEMENT:
             for p in range(mp[i], mp[i + 1]):
                 mark[mi[p]] = 0
