@@ -122,51 +122,51 @@ def _term(semiring, A: MatrixBlock, B: MatrixBlock, out_dtype) -> _Term:
 
 def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: _Term, ids) -> MatrixBlock:
     """T = A B (B^T if b_t) within the mask."""
-    nrows, ncols = A.nrows, B.nrows if b_t else B.ncols
-    cols = B.rows if b_t else B.cols
+    nrows, ncols, cols = (A.nrows, B.nrows, B.rows) if b_t else (A.nrows, B.ncols, B.cols)
     if not A.nvals or not B.nvals or (view.code in ("s", "v") and not view.indices.size):
         return MatrixBlock(nrows, ncols, term.out_dtype, rows=A.rows, cols=cols)
-    within = view.code in ("s", "v")
-    dot = False
-    if within:
-        dot, costs = _method(A, B, b_t, view)
-    else:
-        costs = _costs(A.indptr, A.indices, np.diff(B.oriented(b_t).indptr), None)
-    right = B.oriented(b_t != dot)
-    work = int(costs[-1]) + nrows
-    if dot or within:
-        template, scratch = _within(term, dot, A.ncols if dot else ncols)
-        rooms = view.indptr
-    else:
-        template, scratch = spgemm.gustavson, lambda: _accumulators(term, ncols)
-        rooms = np.concatenate(([0], np.cumsum(np.minimum(np.diff(costs), ncols))))
-    kernel = kernel_for(
-        template,
-        (*term.key, view.code, ids is None),
-        lambda: (
-            {**term.consts, **MASK_CONSTS[view.code], "MAPPED": ids is not None},
-            {
-                "MULT": (term.mult, OPERANDS),
-                "ADD": (term.add, ("s", "t")),
-                "STORE": store(term.dtype, term.out_dtype),
-            },
-        ),
-    )
-    args = (
-        A.indptr,
-        A.indices,
-        A.values,
-        right.indptr,
-        right.indices,
-        right.values,
-        *view.args,
-        *(ids or NO_IDS),
-    )
-    values = None if term.iso is not None else term.out_dtype
+    how = _within if view.code in ("s", "v") else _unmasked
+    template, right, costs, rooms, scratch, more = how(A, B, b_t, view, term)
+    kernel = kernel_for(template, (*term.key, view.code, ids is None), lambda: _filled(term, view, ids))
+    args = (A.indptr, A.indices, A.values, right.indptr, right.indices, right.values, *view.args)
     csr = produce_rows(
-        kernel, work, args, rooms, index_dtype(ncols), values, costs=costs, scratch=scratch
+        kernel,
+        int(costs[-1]) + nrows,
+        (*args, *(ids or NO_IDS), *more),
+        rooms,
+        index_dtype(ncols),
+        None if term.iso is not None else term.out_dtype,
+        costs=costs,
+        scratch=scratch,
     )
     return make_block(nrows, ncols, term.out_dtype, csr, term.iso, A.rows, cols)
+
+
+def _filled(term: _Term, view: MatrixMask, ids):
+    """Constants and operators of the kernel."""
+    consts = {**term.consts, **MASK_CONSTS[view.code], "MAPPED": ids is not None}
+    put = store(term.dtype, term.out_dtype)
+    return consts, {"MULT": (term.mult, OPERANDS), "ADD": (term.add, ("s", "t")), "STORE": put}
+
+
+def _unmasked(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: _Term):
+    """Gustavson's method for all columns, or those outside a complemented mask."""
+    right = B.oriented(b_t)
+    costs = _costs(A.indptr, A.indices, np.diff(right.indptr), None)
+    rooms = np.concatenate(([0], np.cumsum(np.minimum(np.diff(costs), right.ncols))))
+    return spgemm.gustavson, right, costs, rooms, lambda: _accumulators(term, right.ncols), (costs,)
+
+
+def _within(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: _Term):
+    """What serves best within a mask."""
+    dot, costs = _method(A, B, b_t, view)
+    right = B.oriented(b_t != dot)
+    if dot:
+        return spgemm.dot_masked, right, costs, view.indptr, lambda: (np.zeros(A.ncols, np.int32),), ()
+    size = right.ncols
+    acc = size if term.iso is None else 0
+    scratch = lambda: (np.empty(acc, term.dtype), np.zeros(size, np.uint8))  # noqa: E731
+    return spgemm.gustavson_masked, right, costs, view.indptr, scratch, ()
 
 
 def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
@@ -198,14 +198,6 @@ def _costs(indptr, indices, weights, limits) -> np.ndarray:
         (indptr, indices, weights, NOTHING if limits is None else limits, costs),
     )
     return np.cumsum(costs)
-
-
-def _within(term: _Term, dot: bool, size: int):
-    """Kernel and scratch of the masked methods."""
-    if dot:
-        return spgemm.dot_masked, lambda: (np.zeros(size, np.int32),)
-    values = size if term.iso is None else 0
-    return spgemm.gustavson_masked, lambda: (np.empty(values, term.dtype), np.zeros(size, np.uint8))
 
 
 def _accumulators(term: _Term, ncols: int) -> tuple:

@@ -113,7 +113,7 @@ class _Produce:
         return self(0, lo, hi)
 
     def __call__(self, work, lo, hi):
-        room = int(self.rooms[hi] - self.rooms[lo])
+        room = int(self.rooms[hi] - self.rooms[lo]) + 1  # a kernel may write one more before it decides
         indices = np.empty(room, self.index_dtype)
         values = NOTHING if self.value_dtype is None else np.empty(room, self.value_dtype)
         try:
