@@ -205,7 +205,11 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
 
     def resize(self, nrows: int, ncols: int) -> None:
         """Change the shape; entries beyond it are dropped."""
-        engine.matrix_resize(self._block, to_size(nrows, "resize", "nrows"), to_size(ncols, "resize", "ncols"))
+        nrows, ncols = to_size(nrows, "resize", "nrows"), to_size(ncols, "resize", "ncols")
+        engine.matrix_resize(self._block, nrows, ncols)
+        if self.labels is not None:  # new vertices have no names
+            n = max(nrows, ncols)
+            self.labels = self.labels[:n] if n <= len(self.labels) else None
 
     def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None) -> Matrix:
         """A copy of its own.

@@ -172,13 +172,8 @@ class TestSssp:
 
     def test_sums_beyond_int64(self, sg):
         A = arcs(sg, [(0, 1), (1, 2)], [2**62, 2**62])
-        try:
-            dist = sg.algorithms.sssp(A, 0)
-        except ValueError as error:
-            assert isinstance(error, sg.exceptions.GraphblasException)
-            assert "int64" in str(error).lower()
-        else:
-            assert dist[2].new().value == 2**63
+        with pytest.raises(sg.exceptions.InvalidValue, match=r"int64.*dtype"):
+            sg.algorithms.sssp(A, 0)
         assert call.sssp(sg, A, 0, dtype=np.float64)[2] == 2.0**63
         assert call.sssp(sg, arcs(sg, [(0, 1), (1, 2)], [2**61, 2**61]), 0).tolist() == [0, 2**61, 2**62]
 
@@ -213,14 +208,8 @@ class TestSssp:
 
     def test_negative_weights(self, sg):
         A = arcs(sg, [(0, 1), (0, 2), (2, 1)], [2, 5, -10])
-        try:
-            dist = call.sssp(sg, A, 0)
-        except ValueError as error:
-            assert "2" in str(error)
-            assert "1" in str(error)
-        else:
-            assert dist.tolist() == [0, -5, 5]
-            assert call.sssp_parents(sg, A, 0)[1].tolist() == [0, 2, 0]
+        assert call.sssp(sg, A, 0).tolist() == [0, -5, 5]
+        assert call.sssp_parents(sg, A, 0)[1].tolist() == [0, 2, 0]
 
     def test_negative_cycle(self, sg):
         for dtype in ("INT64", "FP64", "INT8"):
@@ -258,36 +247,36 @@ class TestPageRank:
     """Line 16."""
 
     def test_dangling(self, sg):
-        ranks = call.pagerank(sg, arcs(sg, [(0, 1), (1, 2)]), tol=1e-10)
-        np.testing.assert_allclose(ranks.values, [0.184417, 0.341171, 0.474411], atol=1e-6)
+        ranks = call.pagerank(sg, arcs(sg, [(0, 1), (1, 2)]), tol=1e-10, max_iter=500)
+        np.testing.assert_allclose(ranks.values, [0.184417, 0.341171, 0.474411], atol=2e-6)
         assert ranks.values.sum() == pytest.approx(1)
 
     def test_dangling_by_personalization(self, sg):
         A, seed = arcs(sg, [(0, 1), (1, 2)]), {0: 1.0}
         G = nx.DiGraph([(0, 1), (1, 2)])
         for given in (seed, sg.Vector.from_dict(seed, size=3), np.array([1.0, 0, 0])):
-            ranks = call.pagerank(sg, A, personalization=given, tol=1e-12)
-            expected = nx.pagerank(G, personalization=seed, tol=1e-12)
+            ranks = call.pagerank(sg, A, personalization=given, tol=1e-12, max_iter=500)
+            expected = nx.pagerank(G, personalization=seed, tol=1e-12, max_iter=500)
             np.testing.assert_allclose(ranks.values, [expected[v] for v in range(3)], atol=1e-9)
-        ranks = call.pagerank(sg, A, personalization=seed, dangling={2: 1.0}, tol=1e-12)
-        expected = nx.pagerank(G, personalization=seed, dangling={2: 1.0}, tol=1e-12)
+        ranks = call.pagerank(sg, A, personalization=seed, dangling={2: 1.0}, tol=1e-12, max_iter=500)
+        expected = nx.pagerank(G, personalization=seed, dangling={2: 1.0}, tol=1e-12, max_iter=500)
         np.testing.assert_allclose(ranks.values, [expected[v] for v in range(3)], atol=1e-9)
 
     def test_zero_out_weight_is_dangling(self, sg):
-        ranks = call.pagerank(sg, arcs(sg, [(0, 1), (1, 0)], [0.0, 1.0]), tol=1e-10)
+        ranks = call.pagerank(sg, arcs(sg, [(0, 1), (1, 0)], [0.0, 1.0]), tol=1e-10, max_iter=500)
         np.testing.assert_allclose(ranks.values, [0.649123, 0.350877], atol=1e-6)
 
     def test_parallel_edges(self, sg):
         pairs = [(0, 1), (0, 2), (1, 0), (2, 0)]
-        simple = call.pagerank(sg, arcs(sg, pairs), tol=1e-10)
+        simple = call.pagerank(sg, arcs(sg, pairs), tol=1e-10, max_iter=500)
         np.testing.assert_allclose(simple.values, [0.4865, 0.2568, 0.2568], atol=1e-4)
-        double = call.pagerank(sg, arcs(sg, pairs, [2, 1, 1, 1]), tol=1e-10)
+        double = call.pagerank(sg, arcs(sg, pairs, [2, 1, 1, 1]), tol=1e-10, max_iter=500)
         np.testing.assert_allclose(double.values, [0.4865, 0.3257, 0.1878], atol=1e-4)
-        as_simple = call.pagerank(sg, arcs(sg, pairs, [2, 1, 1, 1]), weighted=False, tol=1e-10)
+        as_simple = call.pagerank(sg, arcs(sg, pairs, [2, 1, 1, 1]), weighted=False, tol=1e-10, max_iter=500)
         np.testing.assert_allclose(as_simple.values, simple.values, atol=1e-9)
 
     def test_self_loops_count(self, sg):
-        ranks = call.pagerank(sg, arcs(sg, [(0, 0), (0, 1), (1, 0)]), tol=1e-12)
+        ranks = call.pagerank(sg, arcs(sg, [(0, 0), (0, 1), (1, 0)]), tol=1e-12, max_iter=500)
         # r0 = .075 + .85 (r0 / 2 + r1), r0 + r1 = 1
         assert ranks.values[0] == pytest.approx(0.925 / 1.425, abs=1e-9)
 
@@ -344,7 +333,7 @@ class TestPageRank:
 
     def test_a_start_changes_the_way_not_the_end(self, sg, karate):
         A = karate.matrix(sg, bool)
-        there = call.pagerank(sg, A, tol=1e-12)
-        again = call.pagerank(sg, A, tol=1e-12, nstart=there.values)
+        there = call.pagerank(sg, A, tol=1e-12, max_iter=500)
+        again = call.pagerank(sg, A, tol=1e-12, max_iter=500, nstart=there.values)
         np.testing.assert_allclose(again.values, there.values, atol=1e-10)
         assert again.iterations < there.iterations

@@ -12,7 +12,7 @@ from matrix_cases import assert_same, gb
 from semirings import binary, monoid, select, semiring
 from spgraph import engine
 from spgraph.block import MatrixBlock, VectorBlock
-from spgraph.engine import Index, Mask, matrix_products
+from spgraph.engine import Index, Mask, matrix_products, matrix_reduce
 from spgraph.kernels.cpu import _pieces, _specialise, _threads, sort
 
 pytestmark = pytest.mark.compiled
@@ -21,9 +21,8 @@ INT = np.dtype(np.int64)
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
-    monkeypatch.setattr(_threads, "PARALLEL_WORK", 0)
-    monkeypatch.setattr(_pieces, "PARALLEL_WORK", 0)
-    monkeypatch.setattr(sort, "PARALLEL_WORK", 0)
+    for module in (_threads, _pieces, sort, matrix_reduce):
+        monkeypatch.setattr(module, "PARALLEL_WORK", 0)
     threads, mode = _threads.set_threads(2), _specialise.set_jit("always")
     yield
     _threads.set_threads(threads)
@@ -57,6 +56,7 @@ def test_product_rows_of_every_length():
 @pytest.mark.parametrize("method", ["gustavson", "dot"])
 @pytest.mark.parametrize("complement", [False, True])
 def test_masked_product(monkeypatch, method, complement):
+    monkeypatch.setattr(matrix_products, "settled", lambda *counts: False)
     monkeypatch.setattr(matrix_products, "choose_product", lambda *counts: method)
     A, M = both(3, 200, 200, 0.08, ordered=True), both(4, 200, 200, 0.03)
     C, D = empty(200, 200)
@@ -68,6 +68,7 @@ def test_masked_product(monkeypatch, method, complement):
 
 @pytest.mark.parametrize("method", ["gustavson", "dot"])
 def test_masked_product_bisects_long_rows(monkeypatch, method):
+    monkeypatch.setattr(matrix_products, "settled", lambda *counts: False)
     monkeypatch.setattr(matrix_products, "choose_product", lambda *counts: method)
     A, B, M = both(5, 30, 50, 0.06), both(6, 50, 3000, 0.5), both(7, 30, 3000, 0.002)
     if method == "dot":

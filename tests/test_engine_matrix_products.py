@@ -40,6 +40,7 @@ def operands(rng, ordered, dtype=None):
 def method(request, monkeypatch):
     """The method of masked products: as the counts say, or forced."""
     if request.param != "counted":
+        monkeypatch.setattr(matrix_products, "settled", lambda *counts: False)
         monkeypatch.setattr(matrix_products, "choose_product", lambda *counts: request.param)
 
 

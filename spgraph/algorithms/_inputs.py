@@ -5,15 +5,17 @@ from __future__ import annotations
 import operator
 
 from spgraph import io
-from spgraph.exceptions import DimensionMismatch, IndexOutOfBound
-from spgraph.matrix import Matrix
+from spgraph.exceptions import DimensionMismatch, IndexOutOfBound, InvalidValue
+from spgraph.matrix import Matrix, MatrixExpression, TransposedMatrix
 
-__all__ = ["as_graph", "as_source"]
+__all__ = ["as_depth", "as_graph", "as_source"]
 
 
 def as_graph(name: str, A) -> Matrix:
     """`A` as a square matrix, converted if need be."""
-    if not isinstance(A, Matrix):
+    if isinstance(A, (MatrixExpression, TransposedMatrix)):
+        A = A.new()
+    elif not isinstance(A, Matrix):
         A = io.as_matrix(A)
     if A.nrows != A.ncols:
         raise DimensionMismatch(f"{name}: A is {A.nrows} x {A.ncols}; the adjacency matrix of a graph is square")
@@ -30,3 +32,16 @@ def as_source(name: str, A: Matrix, source) -> int:
         wanted = f"wanted an integer in [0, {A.nrows})" if A.nrows else "but the graph has no vertex"
         raise IndexOutOfBound(f"{name}: source is {source!r}, {wanted}")
     return number
+
+
+def as_depth(name: str, max_depth) -> int | None:
+    """`max_depth` as a number of levels, or None."""
+    if max_depth is None:
+        return None
+    try:
+        depth = operator.index(max_depth)
+    except TypeError:
+        depth = -1
+    if depth < 0:
+        raise InvalidValue(f"{name}: max_depth is {max_depth!r}, wanted an integer of 0 or more, or None")
+    return depth

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from spgraph import semiring
-from spgraph.algorithms._inputs import as_graph, as_source
+from spgraph.algorithms._inputs import as_depth, as_graph, as_source
 from spgraph.vector import Vector
 
 __all__ = ["bfs", "bfs_parents"]
@@ -49,6 +49,7 @@ def bfs(A, source: int, *, max_depth: int | None = None) -> Vector:
     """
     A = as_graph("bfs", A)
     source = as_source("bfs", A, source)
+    max_depth = as_depth("bfs", max_depth)
     level = Vector(np.int32, A.nrows)
     frontier = Vector.from_coo([source], True, size=A.nrows)
     depth = 0
@@ -89,6 +90,7 @@ def bfs_parents(A, source: int, *, max_depth: int | None = None) -> Vector:
     """
     A = as_graph("bfs_parents", A)
     source = as_source("bfs_parents", A, source)
+    max_depth = as_depth("bfs_parents", max_depth)
     parent = Vector(np.int64, A.nrows)
     frontier = Vector.from_coo([source], [source], size=A.nrows)  # values: who found the vertex
     depth = 0

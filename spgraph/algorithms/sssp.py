@@ -14,6 +14,8 @@ border values: the changed distances, once per superstep.
 
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 
 from spgraph import binary, monoid, select, semiring, unary
@@ -69,34 +71,7 @@ def sssp(A, source: int, *, delta: float | None = None, dtype=None) -> Vector:
     >>> sg.algorithms.sssp(A, 0).to_dense()
     array([0, 2, 5])
     """
-    A = as_graph("sssp", A)
-    source = as_source("sssp", A, source)
-    dtype = _distance_type(A, dtype)
-    lightest, min_plus = _look_at_weights(A, dtype)
-    dist = Vector(dtype, A.nrows)
-    dist[source] = 0
-    near, new = dist.dup(), Vector(dtype, A.nrows)
-    if lightest < 0:
-        _bellman_ford(A, dist, near, new, min_plus)
-        return dist
-    step = delta if delta is not None else _bucket_width(A)
-    if step <= 0:
-        raise InvalidValue(f"sssp: delta is {delta!r}, wanted a positive number")
-    if dtype.kind == "i":
-        step = max(int(step), 1)
-    limit = step
-    while near.nvals:
-        dist(binary.min, changed=new) << near.vxm(A, min_plus)  # dist min= near min.+ A
-        near << select.valuelt(new, limit)
-        while not near.nvals:
-            waiting = select.valuege(dist, limit).new()
-            if not waiting.nvals:
-                break
-            limit = max(limit, waiting.reduce(monoid.min).value) + step
-            near << select.valuelt(waiting, limit)
-    if min_plus is capped_plus and dist.reduce(monoid.max).value == LARGEST:
-        raise InvalidValue("sssp: a distance does not fit int64; give dtype=float")
-    return dist
+    return _distances("sssp", as_graph("sssp", A), source, delta, dtype)
 
 
 def sssp_parents(A, source: int, *, delta: float | None = None, dtype=None) -> tuple[Vector, Vector]:
@@ -123,26 +98,71 @@ def sssp_parents(A, source: int, *, delta: float | None = None, dtype=None) -> t
     array([0, 0, 1])
     """
     A = as_graph("sssp_parents", A)
-    dist = sssp(A, source, delta=delta, dtype=dtype)
+    dist = _distances("sssp_parents", A, source, delta, dtype)
+    A = _signed(A, dist.dtype.np_type)
     # an edge is tight if it ends a shortest path; any tree of tight edges will do
     D = dist.diag()
-    through = semiring.any_plus(D @ A).new()  # T(i,j) = dist(i) + A(i,j)
-    arrival = semiring.any_second(A @ D).new()  # R(i,j) = dist(j)
+    through = semiring.any_plus(D @ A).new(dist.dtype)  # T(i,j) = dist(i) + A(i,j), rounded as dist is
+    arrival = semiring.any_second(A @ D).new(dist.dtype)  # R(i,j) = dist(j)
     tight = select.valueeq(binary.eq(through & arrival), True).new()
     return dist, bfs_parents(tight, source)
 
 
-def _distance_type(A: Matrix, dtype) -> np.dtype:
+def _distances(name: str, A: Matrix, source, delta, dtype) -> Vector:
+    """The distances; `name` is the function that messages speak of."""
+    source = as_source(name, A, source)
+    dtype = _distance_type(name, A, dtype)
+    lightest, min_plus = _look_at_weights(name, A, dtype)
+    if delta is not None and not (isinstance(delta, numbers.Real) and delta > 0):
+        raise InvalidValue(f"{name}: delta is {delta!r}, wanted a positive number")
+    A = _signed(A, dtype)
+    dist = Vector(dtype, A.nrows)
+    dist[source] = 0
+    if lightest < 0:
+        _bellman_ford(name, A, dist, min_plus)
+    else:
+        _near_far(A, dist, min_plus, delta or _bucket_width(A))
+    if min_plus is capped_plus and dist.reduce(monoid.max).value == LARGEST:
+        raise InvalidValue(f"{name}: a distance does not fit int64; give dtype=float")
+    return dist
+
+
+def _near_far(A: Matrix, dist: Vector, min_plus, width: float) -> None:
+    """Relax what changed and is below the limit; when nothing is left there, the limit moves on."""
+    dtype = dist.dtype.np_type
+    last = LARGEST if dtype.kind == "i" else np.inf  # the limit that lets everything pass
+    limit = _next_limit(0, width, dtype)
+    near, new = dist.dup(), Vector(dtype, A.nrows)
+    while near.nvals:
+        dist(binary.min, changed=new) << near.vxm(A, min_plus)  # dist min= near min.+ A
+        near << (select.valuelt(new, limit) if limit < last else new)
+        if not near.nvals and limit < last:
+            waiting = select.valuege(dist, limit).new()
+            if waiting.nvals:
+                limit = _next_limit(waiting.reduce(monoid.min).value, width, dtype)
+                near << (select.valuelt(waiting, limit) if limit < last else waiting)
+
+
+def _next_limit(least, width: float, dtype: np.dtype):
+    """A number of the type that is above `least`, by `width` where it can be told apart."""
+    if dtype.kind == "i":
+        return min(int(least) + max(int(min(width, LARGEST)), 1), LARGEST)
+    with np.errstate(over="ignore"):  # infinity is a limit, too
+        return max(dtype.type(least + width), np.nextafter(dtype.type(least), dtype.type(np.inf)))
+
+
+def _distance_type(name: str, A: Matrix, dtype) -> np.dtype:
     weights = A.dtype.np_type
     if dtype is None:
         return weights if weights.kind == "f" else np.dtype(np.int64)
     dtype = np.dtype(dtype)
     if dtype.kind != "f" and (dtype != np.int64 or weights.kind == "f"):
-        raise InvalidValue(f"sssp: dtype is {dtype}; {weights} weights need int64 (integers only), float32 or float64")
+        raise InvalidValue(
+            f"{name}: dtype is {dtype}; {weights} weights need int64 (integers only), float32 or float64")
     return dtype
 
 
-def _look_at_weights(A: Matrix, dtype: np.dtype):
+def _look_at_weights(name: str, A: Matrix, dtype: np.dtype):
     """The smallest weight, and the semiring that cannot overflow."""
     if not A.nvals:
         return 0, semiring.min_plus
@@ -150,15 +170,20 @@ def _look_at_weights(A: Matrix, dtype: np.dtype):
         lightest = A.reduce_scalar(nan_min).value
         if np.isnan(lightest):
             rows, cols, _ = select.valueeq(A.apply(unary.isnan), True).new().to_coo()
-            raise InvalidValue(f"sssp: the weight of the edge {rows[0]} -> {cols[0]} is NaN")
+            raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is NaN")
         return lightest, semiring.min_plus
     lightest, heaviest = int(A.reduce_scalar(monoid.min).value), int(A.reduce_scalar(monoid.max).value)
-    if dtype.kind == "f" or max(heaviest, -lightest) * (A.nrows - 1) <= LARGEST:
+    if dtype.kind == "f" or max(heaviest, -lightest) * max(A.nrows - 1, 1) <= LARGEST:
         return lightest, semiring.min_plus
     if lightest < 0 or heaviest > LARGEST:
         raise InvalidValue(
-            f"sssp: weights from {lightest} to {heaviest} may not fit int64 when added; give dtype=float")
+            f"{name}: weights from {lightest} to {heaviest} may not fit int64 when added; give dtype=float")
     return lightest, capped_plus
+
+
+def _signed(A: Matrix, dtype: np.dtype) -> Matrix:
+    """Weights that go with int64 distances; `_look_at_weights` has seen that they fit."""
+    return A.dup(np.int64) if dtype.kind == "i" and A.dtype == np.uint64 else A
 
 
 def _bucket_width(A: Matrix) -> float:
@@ -170,12 +195,13 @@ def _bucket_width(A: Matrix) -> float:
     return mean * (16 if degree < 8 else 8 / degree)
 
 
-def _bellman_ford(A: Matrix, dist: Vector, near: Vector, new: Vector, min_plus) -> None:
+def _bellman_ford(name: str, A: Matrix, dist: Vector, min_plus) -> None:
     """Relax what changed until nothing does; more than n rounds mean a negative cycle."""
+    near, new = dist.dup(), Vector(dist.dtype, A.nrows)
     for _ in range(A.nrows + 1):
         dist(binary.min, changed=new) << near.vxm(A, min_plus)  # dist min= near min.+ A
         if not new.nvals:
             return
         near << new
     i = new.to_coo()[0][0]
-    raise InvalidValue(f"sssp: a cycle of negative weight reaches vertex {i}, so distances have no minimum")
+    raise InvalidValue(f"{name}: a cycle of negative weight reaches vertex {i}, so distances have no minimum")

@@ -124,7 +124,7 @@ class MatrixBlock:
         self.symmetric = other.symmetric = bool(
             np.array_equal(self.indptr, other.indptr)
             and np.array_equal(self.indices, other.indices)
-            and (self.iso or np.array_equal(self.values, other.values))
+            and (self.iso or np.array_equal(_bits(self.values), _bits(other.values)))
         )
         if self.symmetric:
             self._transpose = None
@@ -185,6 +185,11 @@ class MatrixBlock:
             degree = degree + np.bincount(self.indices, minlength=self.ncols)
         partition = by_degree(degree, index_dtype(self.nrows))
         return self.rehome(partition, partition)
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """The values as unsigned numbers: -0.0 is not 0.0, and NaN is NaN."""
+    return values.view(f"u{values.itemsize}")
 
 
 def _sources(old: Partition, new: Partition) -> Any:

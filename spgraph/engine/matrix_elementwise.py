@@ -171,7 +171,7 @@ def _scalar_names(left, right, thunk):
 def _applied(op, A: MatrixBlock, left, right, thunk, dtype) -> MatrixBlock:
     scalar, names = _scalar_names(left, right, thunk)
     expr = bind(op.expr, {"x": A.dtype, "s": scalar.dtype}, dtype, names)
-    symmetric = None if op.positional else A.symmetric
+    symmetric = True if A.symmetric and not op.positional else None  # what was not may become it
     iso = constant(expr, {**iso_values(x=A), "s": scalar}) if A.nvals else None
     if iso is not None:
         T = make_block(A.nrows, A.ncols, dtype, (A.indptr, A.indices, None), iso, A.rows, A.cols)

@@ -7,10 +7,23 @@ a transpose that is not at hand costs about five steps per entry.
 
 from __future__ import annotations
 
-__all__ = ["choose_product"]
+__all__ = ["choose_product", "settled"]
 
 DOT_STEP = 0.45
 TRANSPOSE_STEP = 5.0
+
+
+def settled(steps: float, entries: int) -> bool:
+    """Whether the method at hand is cheaper than counting what the other one, without its CSR, would cost.
+
+    Parameters
+    ----------
+    steps : float
+        Steps of the method whose CSR of B (or of its transpose) is at hand.
+    entries : int
+        Entries of B, all of which the count would look at.
+    """
+    return steps <= entries
 
 
 def choose_product(products: float, comparisons: float, b_missing: int, bt_missing: int) -> str:

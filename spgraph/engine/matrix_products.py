@@ -7,6 +7,7 @@ each method would have to do is counted exactly (one pass over A and over the ma
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from spgraph.engine.matrix_common import (
     natural,
     value_dtype,
 )
-from spgraph.engine.matrix_plan import choose_product
+from spgraph.engine.matrix_plan import choose_product, settled
 from spgraph.engine.matrix_write import MatrixMask, view_mask, write
 from spgraph.engine.operators import store
 from spgraph.kernels.cpu import spgemm
@@ -37,6 +38,8 @@ from spgraph.kernels.cpu.rows import kron_rows
 
 __all__ = ["kronecker", "mxm", "outer"]
 
+KEPT = 4
+_pools: OrderedDict = OrderedDict()
 OPERANDS = ("a", "b", "ix", "jx", "iy", "jy")
 LIMITS = {"SEARCH": spgemm.SEARCH, "DENSE": spgemm.DENSE, "SHORT": spgemm.SHORT}
 
@@ -138,6 +141,7 @@ def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: 
         None if term.iso is not None else term.out_dtype,
         costs=costs,
         scratch=scratch,
+        idle=_idle(template.__name__, ncols, A.ncols, term.dtype, term.iso is None, term.key[0]),
     )
     return make_block(nrows, ncols, term.out_dtype, csr, term.iso, A.rows, cols)
 
@@ -171,16 +175,26 @@ def _within(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: _
 
 def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
     """Whether dot products serve better, and the costs of each row (running sum)."""
-    b_ready, bt_ready = not b_t or B.has_transpose, b_t or B.has_transpose
-    own = np.diff(B.indptr)
-    other = np.diff(B.oriented(True).indptr) if B.has_transpose else np.bincount(B.indices, minlength=B.ncols)
-    b_lengths, bt_lengths = (other, own) if b_t else (own, other)
-    products = _costs(A.indptr, A.indices, b_lengths, view.indptr)
-    comparisons = _costs(view.indptr, view.indices, bt_lengths, A.indptr)
-    method = choose_product(
-        float(products[-1]), float(comparisons[-1]), 0 if b_ready else B.nvals, 0 if bt_ready else B.nvals
-    )
-    return method == "dot", comparisons if method == "dot" else products
+
+    def products(lengths):
+        return _costs(A.indptr, A.indices, lengths, view.indptr)
+
+    def comparisons(lengths):
+        return _costs(view.indptr, view.indices, lengths, A.indptr)
+
+    at_hand, other = (comparisons, products) if b_t else (products, comparisons)
+    first = at_hand(np.diff(B.indptr))
+    if not B.has_transpose:
+        if settled(float(first[-1]), B.nvals):
+            return b_t, first
+        second = other(np.bincount(B.indices, minlength=B.ncols))
+    else:
+        second = other(np.diff(B.oriented(True).indptr))
+    missing = 0 if B.has_transpose else B.nvals
+    gustavson, dot = (second, first) if b_t else (first, second)
+    missing_b, missing_bt = (missing, 0) if b_t else (0, missing)
+    method = choose_product(float(gustavson[-1]), float(dot[-1]), missing_b, missing_bt)
+    return (True, dot) if method == "dot" else (False, gustavson)
 
 
 def _costs(indptr, indices, weights, limits) -> np.ndarray:
@@ -205,6 +219,15 @@ def _accumulators(term: _Term, ncols: int) -> tuple:
     mark = np.zeros(padded, np.uint8)
     acc = np.full(padded if term.iso is None else 0, term.consts["IDENTITY"], term.dtype)
     return acc, mark, mark.view(np.uint64), np.zeros(256, np.int64), np.empty(ncols, index_dtype(ncols))
+
+
+def _idle(*key) -> list:
+    """Scratch of this kind that earlier products have left; the kinds used last are kept."""
+    found = _pools.setdefault(key, [])
+    _pools.move_to_end(key)
+    if len(_pools) > KEPT:
+        _pools.popitem(last=False)
+    return found
 
 
 # ---- Kronecker and outer --------------------------------------------------------------

@@ -11,7 +11,7 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
-from spgraph.engine.matrix_common import kernel_for, make_block, natural
+from spgraph.engine.matrix_common import kernel_for, make_block, natural, same
 from spgraph.engine.matrix_write import put, write
 from spgraph.engine.vector_structure import vector_extract
 from spgraph.kernels.cpu import sort
@@ -55,11 +55,11 @@ def matrix_set(A: MatrixBlock, i: int, j: int, value) -> None:
     """Store a value at (i, j). Cost: a copy of the values, and of the rest for a new entry."""
     i, j, at, there = _find(A, i, j)
     value = A.dtype.type(value)
-    single = A.iso and bool(A.values[0] == value)
+    single = A.iso and same(A.values[0], value)
     rows, cols = A.rows, A.cols
     values = None if single else np.full(A.nvals, A.values[0], A.dtype) if A.iso else A.values
     if there:
-        if single:
+        if values is None:
             return
         values = values.copy()
         values[at] = value
@@ -214,12 +214,13 @@ def mapped(A: MatrixBlock, nrows: int, ncols: int, source, targets: Targets | No
     """The block whose row i is row source[i] of A (none if negative; source None: i), columns moved."""
     if source is None and targets is None:
         return make_block(nrows, ncols, A.dtype, (A.indptr, A.indices, None if A.iso else A.values), _iso(A))
-    several = targets is not None and targets.first is not None
+    first = None if targets is None else targets.first
+    several = first is not None
     source = np.arange(nrows) if source is None else source
     partial = bool((source < 0).any())
     lengths = np.diff(A.indptr)
-    if several:
-        copies = np.diff(targets.first)[A.indices]
+    if first is not None:
+        copies = np.diff(first)[A.indices]
         lengths = np.diff(np.concatenate(([0], np.cumsum(copies)))[A.indptr])
     rooms = row_offsets(np.where(source < 0, 0, lengths[source]) if A.nrows else np.zeros(nrows, np.int64))
     values = None if A.iso else A.values
@@ -233,7 +234,7 @@ def mapped(A: MatrixBlock, nrows: int, ncols: int, source, targets: Targets | No
         A.indptr,
         A.indices,
         given(values),
-        given(targets.first if several else None),
+        given(first),
         given(None if targets is None else targets.target),
     )
     csr = produce_rows(kernel, work, args, rooms, index_dtype(ncols), None if values is None else A.dtype)

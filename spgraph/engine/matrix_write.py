@@ -110,7 +110,7 @@ def _take(out: MatrixBlock, T: MatrixBlock) -> None:
         T.indices,
         cast_array(T.values, out.dtype),
         iso=T.iso,
-        symmetric=T.symmetric,
+        symmetric=T.symmetric if T.dtype == out.dtype else T.symmetric or None,
         rows=T.rows,
         cols=T.cols,
     )

@@ -170,6 +170,8 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
     if type(tree) is Leaf:
         _chain_leaf(out, mask, accum, replace, tree.block)
         return
+    if out.size > vector_sparse.BITMAP_LIMIT:
+        tree = _in_steps(tree)
     plan = _Plan(tree)
     plan.align(out)
     if type(tree) is Ewise and not plan.positional and vector_sparse.applies(plan.size, *plan.blocks):
@@ -198,6 +200,12 @@ def _merged(tree: Ewise) -> VectorBlock:
     T = VectorBlock(left.size, dtype_of(tree))
     vector_sparse.ewise(T, tree.kind, tree.op, left, right, tree.ldefault, tree.rdefault)
     return T
+
+
+def _in_steps(tree):
+    """The same with its operands evaluated, for vectors that are too long for bitmaps: lists merge pairwise."""
+    names = ("child",) if type(tree) is Apply else ("l", "r")
+    return tree._replace(**{name: Leaf(_evaluated(getattr(tree, name))) for name in names})
 
 
 def _evaluated(node) -> VectorBlock:
@@ -241,6 +249,8 @@ def _chain_list(out, mask, accum, replace, tree, plan, driver):
             block.to_bitmap()
     plan.driver = driver
     fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    if mask is not None and out.size > vector_sparse.BITMAP_LIMIT:
+        fresh = False  # no bitmap of the mask: `write` merges lists
     dtype = out.dtype if fresh else dtype_of(tree)
     view = view_mask(mask if fresh else None, out.size, driver.partition)
     if driver.format != "sparse":  # it was the mask too, and became a bitmap
@@ -272,6 +282,8 @@ def vector_reduce(tree, monoid):
     if isinstance(tree, VectorBlock):
         tree = Leaf(tree)
     plan = _Plan(tree)
+    if plan.size > vector_sparse.BITMAP_LIMIT and type(tree) is not Leaf:
+        plan = _Plan(tree := Leaf(_evaluated(tree)))
     plan.align(None)
     driver = plan.bound(tree)
     if driver is not None and driver.nvals * SPARSE_SHARE > driver.size and len(plan.blocks) > 1:
@@ -335,6 +347,8 @@ def inner(u: VectorBlock, v: VectorBlock, semiring):
 def vector_select(out: VectorBlock, mask: Mask | None, accum, replace: bool, u: VectorBlock, op, thunk) -> None:
     """C<M, replace> (accum)= the entries of u that `op` keeps."""
     fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    if mask is not None and out.size > vector_sparse.BITMAP_LIMIT:
+        fresh = False
     partition = u.partition
     if fresh and mask is not None and not mask.block.partition.natural:
         partition = mask.block.partition

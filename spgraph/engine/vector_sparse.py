@@ -15,7 +15,10 @@ from spgraph.engine.matrix_elementwise import matrix_ewise
 from spgraph.engine.matrix_write import write as write_matrix
 from spgraph.partition import NATURAL
 
-__all__ = ["applies", "ewise", "write"]
+__all__ = ["BITMAP_LIMIT", "applies", "ewise", "write"]
+
+# Vectors longer than this never become bitmaps on the way of an operation.
+BITMAP_LIMIT = 1 << 31
 
 LONG = 1 << 16  # below this a pass over all positions costs less than the merge's set-up (about 40 us)
 SHARE = 16  # lists are merged while together they are shorter than size / this

@@ -8,6 +8,7 @@ from semirings.exceptions import InvalidValue
 from semirings.expr import cast_array
 from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
+from spgraph.engine import vector_sparse
 from spgraph.engine.index import Index
 from spgraph.engine.mask import NO_MASK, Mask, view_mask
 from spgraph.engine.vector_elementwise import Leaf, vector_chain
@@ -20,8 +21,6 @@ __all__ = ["build_vector", "vector_assign", "vector_coo", "vector_extract", "vec
 # Below this size, or when so many entries are there, single elements are kept in a bitmap.
 BITMAP_SIZE = 1 << 16
 BITMAP_SHARE = 32
-# Vectors longer than this never become bitmaps on the way of an assignment.
-BITMAP_LIMIT = 1 << 31
 
 
 def build_vector(size: int, indices, values, dtype, dup_op=None) -> VectorBlock:
@@ -143,7 +142,7 @@ def vector_extract(out: VectorBlock, mask: Mask | None, accum, replace: bool, u:
 
 def _extracted(u: VectorBlock, index: Index) -> VectorBlock:
     T = VectorBlock(index.size, u.dtype)
-    if u.format == "sparse" and (u.size > BITMAP_LIMIT or index.kind == "range"):
+    if u.format == "sparse" and (u.size > vector_sparse.BITMAP_LIMIT or index.kind == "range"):
         ids, values = u.coo()
         where, found = _positions(ids, index)
         order = np.argsort(where, kind="stable")
@@ -234,13 +233,16 @@ def _assign_listed(out, accum, fresh, value, listed: VectorBlock) -> None:
         listed.rehome(out.partition) if listed.partition.natural else out.rehome(listed.partition)
     T = VectorBlock(out.size, value.dtype, out.partition)
     T.set_sparse(listed.indices, np.array([value]), iso=True, sorted=listed.sorted)
+    if out.size > vector_sparse.BITMAP_LIMIT and out.format == "sparse":
+        vector_sparse.write(out, Mask(T, False, True), accum, False, T)
+        return
     scatter(out, NO_MASK, accum, T)
 
 
 def _put_back(out: VectorBlock, index: Index, region: VectorBlock) -> None:
     """C(I) becomes the region: its entries stored, the others of I deleted."""
     ids = index.to_array()
-    if out.format == "sparse" and out.size > BITMAP_LIMIT:
+    if out.format == "sparse" and out.size > vector_sparse.BITMAP_LIMIT:
         _put_back_sparse(out, ids, region)
         return
     out.writable_bitmap()

@@ -37,7 +37,7 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
         _take(out, T, shared)
         return
     if vector_sparse.applies(out.size, out, T, mask and mask.block):
-        vector_sparse.write(out, mask, accum, replace, T)
+        vector_sparse.write(out, mask, accum, replace, T.copy() if shared else T)
         return
     view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out and not fresh)
     if fresh and T.format == "sparse":

@@ -43,7 +43,7 @@ def row_offsets(counts: np.ndarray) -> np.ndarray:
     return indptr.astype(np.int32) if indptr[-1] < 2**31 - 1 else indptr
 
 
-def produce_rows(kernel, work, args, rooms, index_dtype, value_dtype, *, costs=None, scratch=tuple):
+def produce_rows(kernel, work, args, rooms, index_dtype, value_dtype, *, costs=None, scratch=tuple, idle=None):
     """Run a row-producing kernel on ranges of rows and put the pieces together.
 
     Parameters
@@ -61,6 +61,8 @@ def produce_rows(kernel, work, args, rooms, index_dtype, value_dtype, *, costs=N
         Running sum of each row's work, if that is not like `rooms`.
     scratch : callable
         Makes a tuple of arrays that one thread reuses; the kernel leaves them as it found them.
+    idle : list, optional
+        Scratch that is at hand, and where scratch goes for later use.
 
     Returns
     -------
@@ -68,7 +70,8 @@ def produce_rows(kernel, work, args, rooms, index_dtype, value_dtype, *, costs=N
         values is None if value_dtype is.
     """
     counts = np.zeros(rooms.size - 1, np.int64)
-    task = _Produce(kernel, args, rooms, scratch, counts, index_dtype, value_dtype)
+    idle = [] if idle is None else idle
+    task = _Produce(kernel, args, rooms, scratch, idle, counts, index_dtype, value_dtype)
     bounds = _halved(split_rows(rooms if costs is None else costs, work), rooms)
     try:
         pieces = parallel_for(task, bounds, work, ())
@@ -96,7 +99,7 @@ def _halved(bounds, rooms):
 class _Produce:
     """What `parallel_for` runs: a kernel with buffers around it."""
 
-    def __init__(self, kernel, args, rooms, scratch, counts, index_dtype, value_dtype):
+    def __init__(self, kernel, args, rooms, scratch, idle, counts, index_dtype, value_dtype):
         self.kernel = kernel
         self.args = args
         self.rooms = rooms
@@ -104,7 +107,7 @@ class _Produce:
         self.counts = counts
         self.index_dtype = index_dtype
         self.value_dtype = value_dtype
-        self.idle = []  # scratch that no thread is using
+        self.idle = idle
 
     def ready(self, work):
         return self.kernel.ready(work)
