@@ -5,8 +5,12 @@ import numpy as np
 import pytest
 from matrix_cases import assert_same, chance, draw_matrix, draw_mode, draw_vector, gb, run, turned, view
 
-from semirings import monoid
+from semirings import binary, monoid
+from semirings.exceptions import InvalidValue, OutOfMemory
 from spgraph.block import MatrixBlock
+from spgraph.engine.index import Index
+from spgraph.engine.matrix_assign import matrix_assign
+from spgraph.engine.matrix_build import build_matrix, matrix_coo
 from spgraph.engine.matrix_reduce import matrix_reduce_rows, matrix_reduce_scalar
 from spgraph.engine.matrix_structure import (
     matrix_diag,
@@ -115,3 +119,24 @@ def test_reduce_to_vector(rng, how):
     got = matrix_reduce_scalar(A.ours, op)
     assert got == wanted
     assert got is None or got.dtype == A.ours.dtype
+
+
+def test_duplicates_raise_unless_combined():
+    rows, cols, values = [1, 0, 1, 1], [2, 0, 2, 2], np.array([5, 1, 7, 9])
+    with pytest.raises(InvalidValue, match=r"2 of 4 entries repeat a position, the first is .* \(1, 2\); give dup_op"):
+        build_matrix(2, 3, rows, cols, values, np.int64)
+    for given, wanted in ((values, [1, -11]), (np.int64(3), [3, -3])):
+        block = build_matrix(2, 3, rows, cols, given, np.int64, binary.minus.resolve(np.int64, np.int64))
+        assert matrix_coo(block)[2].tolist() == wanted
+    block = build_matrix(2, 3, rows, cols, 3, np.int64, binary.min.resolve(np.int64, np.int64))
+    assert block.iso
+    assert block.nvals == 2
+
+
+def test_a_region_beyond_memory_names_its_size_and_changes_nothing():
+    n = 1 << 20
+    block = MatrixBlock(n, n, np.int64)
+    everything = Index.of_all(n)
+    with pytest.raises(OutOfMemory, match=f"a region of {n * n} entries needs"):
+        matrix_assign(block, None, None, False, np.int64(1), everything, everything)
+    assert block.nvals == 0

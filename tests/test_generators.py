@@ -276,3 +276,10 @@ def test_progress_bar(capsys):
     assert capsys.readouterr().err == ""  # not a terminal
     rmat(8, progress=True)
     assert "generating rmat(8, 16)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("make", [lambda: sg.generators.rmat(31), lambda: sg.generators.uniform(2**31, 64),
+                                  lambda: sg.generators.rmat_edges(31, 64)])
+def test_what_does_not_fit_in_memory_is_refused_at_once(make):
+    with pytest.raises(sg.exceptions.OutOfMemory, match=r"GiB while they are built, but this machine has"):
+        make()

@@ -40,16 +40,18 @@ def matrix_assign(
 
     With `sub`, mask (of the region's shape) and replace act on the region only, else on all of C.
     """
+    scalar = not isinstance(value, tuple)
+    pattern = mask.block if scalar and mask is not None and not mask.complement else None
     whole = row_index.kind == "all" and col_index.kind == "all"
-    place = _Placement(out, row_index, col_index)
-    if isinstance(value, tuple):
-        A, transposed = value
-        T = shallow(A.oriented(transposed)) if whole else place.moved(natural(A, transposed))
-    else:
-        T = place.filled(value, mask, sub, whole)
-    if whole:
+    if whole and (pattern is not None or not scalar):
+        T = shallow(value[0].oriented(value[1])) if pattern is None else _of_pattern(pattern, value)
         write(out, mask, accum, replace, T)
         return
+    place = _Placement(out, row_index, col_index)
+    if pattern is not None:
+        T = _of_pattern(place.moved(natural(pattern)) if sub else place.cut(natural(pattern)), value)
+    else:
+        T = place.full(value) if scalar else place.moved(natural(*value))
     if sub and mask is not None:
         mask = mask._replace(block=place.moved(natural(mask.block)))
     rows, cols = out.rows, out.cols
@@ -57,6 +59,12 @@ def matrix_assign(
     region = Region("sub" if sub else "assign", place.row_flags, place.col_flags)
     write(out, mask, accum, replace, T, region=region)
     out.rehome(rows, cols)
+
+
+def _of_pattern(pattern: MatrixBlock, value) -> MatrixBlock:
+    """`value` wherever the pattern has an entry."""
+    csr = pattern.indptr, pattern.indices, None
+    return make_block(pattern.nrows, pattern.ncols, value.dtype, csr, value, pattern.rows, pattern.cols)
 
 
 class _Placement:
@@ -76,23 +84,15 @@ class _Placement:
         targets = Targets(target, None, bool((kept[1:] > kept[:-1]).all()))
         return mapped(A, self.nrows, self.ncols, self.row_source, targets)
 
-    def filled(self, value, mask: Mask | None, sub: bool, whole: bool) -> MatrixBlock:
-        """`value` everywhere in the region where the mask may allow it."""
-        if mask is None or mask.complement:
-            return self._full(value)
-        pattern = natural(mask.block)
-        if not whole:
-            pattern = self.moved(pattern) if sub else self._cut(pattern)
-        return make_block(self.nrows, self.ncols, value.dtype, (pattern.indptr, pattern.indices, None), value)
-
-    def _cut(self, A: MatrixBlock) -> MatrixBlock:
+    def cut(self, A: MatrixBlock) -> MatrixBlock:
         """The entries of A, of C's shape, in the region."""
         rows, cols = np.arange(self.nrows), np.arange(self.ncols)
         rows[self.row_flags == 0] = -1
         cols[self.col_flags == 0] = -1
         return mapped(A, self.nrows, self.ncols, rows, Targets(cols, None, True))
 
-    def _full(self, value) -> MatrixBlock:
+    def full(self, value) -> MatrixBlock:
+        """`value` everywhere in the region."""
         cols = np.flatnonzero(self.col_flags).astype(index_dtype(self.ncols))
         nvals = int(self.row_flags.sum(dtype=np.int64)) * cols.size
         try:

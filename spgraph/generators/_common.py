@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import operator
+import os
 
 import numpy as np
 
 from semirings import dtypes
-from semirings.exceptions import DomainMismatch, InvalidValue
+from semirings.exceptions import DomainMismatch, InvalidValue, OutOfMemory
 from spgraph.io._coo import Csr
 from spgraph.io._keys import PIECE, bits_for, first_of_runs, in_threads, offsets, sort_keys, unpack
 from spgraph.io._report import Report
 
-__all__ = ["Weights", "check_count", "from_keys", "stream"]
+__all__ = ["Weights", "check_count", "check_memory", "from_keys", "stream"]
 
+BYTES_PER_EDGE = 24  # keys of 8 bytes, sorted out of place, and the columns; weights come on top
+BYTES_PER_VERTEX = 12
 WEIGHTS = 1 << 32  # spawn keys below number the chunks of edges
 
 
@@ -26,6 +29,20 @@ def check_count(value, name: str, where: str, low: int = 0, high: int = 2**31) -
     if not low <= number <= high:
         raise InvalidValue(f"{where}: {name}: got {number}, wanted {low}..{high}")
     return number
+
+
+def check_memory(where: str, vertices: int, edges: int) -> None:
+    """Refuse a graph that can't be built in this machine's memory, before anything is drawn."""
+    need = BYTES_PER_EDGE * edges + BYTES_PER_VERTEX * vertices
+    try:
+        have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return
+    if need > have:
+        raise OutOfMemory(
+            f"{where}: {vertices:,} vertices and {edges:,} edges need at least {need / 2**30:,.1f} GiB while they are "
+            f"built, but this machine has {have / 2**30:,.1f} GiB; ask for fewer"
+        )
 
 
 def stream(seed: int, number: int) -> np.random.Generator:

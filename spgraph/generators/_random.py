@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from semirings.exceptions import InvalidValue
-from spgraph.generators._common import Weights, check_count, from_keys, stream
+from spgraph.generators._common import Weights, check_count, check_memory, from_keys, stream
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Csr
 from spgraph.io._keys import bits_for, in_threads
@@ -141,6 +141,7 @@ def uniform(
     degree = check_count(degree, "degree", "uniform")
     seed = check_count(seed, "seed", "uniform", high=2**128)
     count = n * degree // (2 if symmetrize else 1)
+    check_memory("uniform", n, count)
     chosen = _weights("uniform", weights, dtype, seed, clean)
 
     def draw(chunk, size):
@@ -161,6 +162,7 @@ def _weights(where: str, weights, dtype, seed: int, clean: bool) -> Weights:
 def _check(where: str, scale, edge_factor, seed) -> tuple[int, int, int]:
     scale = check_count(scale, "scale", where, high=31)
     edge_factor = check_count(edge_factor, "edge_factor", where)
+    check_memory(where, 1 << scale, edge_factor << scale)
     return 1 << scale, edge_factor << scale, check_count(seed, "seed", where, high=2**128)
 
 

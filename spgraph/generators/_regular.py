@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from semirings.exceptions import InvalidValue
-from spgraph.generators._common import Weights, check_count, from_keys, stream
+from spgraph.generators._common import Weights, check_count, check_memory, from_keys, stream
 from spgraph.io._build import build_matrix
 from spgraph.io._keys import bits_for
 
@@ -51,6 +51,7 @@ def grid(rows, cols=None, *, delete=0.1, weights=(1, 64), seed=0, diagonal=False
     rows = check_count(rows, "rows", "grid")
     cols = rows if cols is None else check_count(cols, "cols", "grid")
     n = check_count(rows * cols, "rows * cols", "grid")
+    check_memory("grid", n, 2 * n)
     seed = check_count(seed, "seed", "grid", high=2**128)
     if not 0 <= delete <= 1:
         raise InvalidValue(f"grid: delete: got {delete}, wanted a share within 0..1")
@@ -163,6 +164,7 @@ def complete(n, *, weights=None, seed=0, dtype=None, order=None):
     12
     """
     n = check_count(n, "n", "complete", high=2**16)
+    check_memory("complete", n, n * (n - 1) // 2)
     low, high = np.triu_indices(n, 1)
     return _simple("complete", n, low, high, False, weights, seed, dtype, order)
 
