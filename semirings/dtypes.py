@@ -12,6 +12,7 @@ FP64
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any, Final
 
 import numpy as np
@@ -157,7 +158,7 @@ def lookup_dtype(key: Any) -> DataType:
     try:
         np_type = np.dtype(key)
     except (TypeError, ValueError):
-        raise DomainMismatch(f"{key!r} is no dtype; the types are {_names(ALL)}") from None
+        raise DomainMismatch(f"{reprlib.repr(key)} is no dtype; the types are {_names(ALL)}") from None
     found = _registry.get(np_type.newbyteorder("="))
     if found is None:
         raise DomainMismatch(f"dtype {np_type} is not supported; the types are {_names(ALL)}")

@@ -175,6 +175,16 @@ def cast_values(array: np.ndarray, dtype: DataType, function: str, argument: str
     return result
 
 
+def to_dtype(key: Any, call: str, makers: str) -> DataType:
+    """A dtype; who passes values in its place is told the arguments and what takes values."""
+    try:
+        return lookup_dtype(key)
+    except DomainMismatch as error:
+        if key is None or isinstance(key, (str, type, np.dtype)):
+            raise
+        raise DomainMismatch(f"{call}: {error}; values are taken by {makers}") from None
+
+
 def to_size(value: Any, function: str, argument: str) -> int:
     """A dimension: a non-negative integer."""
     if type(value) is int and 0 <= value <= INT64_MAX:

@@ -24,6 +24,7 @@ from spgraph._convert import describe
 
 _LIMIT = 4096  # remembered operators per kind; anonymous ones must not pile up for ever
 
+_accum: dict[tuple, Any] = {}
 _binary: dict[tuple, Any] = {}
 _semiring: dict[tuple, Any] = {}
 _union: dict[tuple, Any] = {}
@@ -59,8 +60,12 @@ def binary(op: Any, d1: DataType, d2: DataType, function: str, argument: str = "
 
 
 def accum(op: Any, dtype: DataType) -> Any:
-    """An accumulator: a typed binary operator for an output of `dtype`."""
-    return binary(op, dtype, dtype, "accum", "accum")
+    """An accumulator: a typed binary operator for an output of `dtype` (``pair[FP64]``, where two operands give INT64)."""
+    key = (op, dtype.name)
+    found = _known(_accum, key)
+    if found is None:
+        found = _remember(_accum, key, _typed_binary(_as_binary(op, "accum", "accum"), dtype, None, "accum"))
+    return found
 
 
 def union(op: Any, d1: DataType, d2: DataType, ltype: DataType, rtype: DataType, function: str) -> Any:

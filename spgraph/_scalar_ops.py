@@ -62,7 +62,7 @@ class ScalarLike(Operand, Arithmetic):
     def _full(self, function: str) -> np.generic:
         number = self._number()
         if number is None:
-            raise EmptyObject(f"{function}: the Scalar is empty")
+            raise EmptyObject(f"{function}: the Scalar is empty; .get(default) reads it without an error")
         return number
 
     def __bool__(self) -> bool:

@@ -8,7 +8,7 @@ from semirings.dtypes import FP64, DataType, lookup_dtype
 from semirings.exceptions import DimensionMismatch, InvalidValue
 from spgraph import engine
 from spgraph._base import CLASSES
-from spgraph._convert import to_int, to_size
+from spgraph._convert import to_dtype, to_int, to_size
 from spgraph._matrix_make import MatrixMake
 from spgraph._matrix_ops import MatrixExpression, MatrixIndexExpr, MatrixLike
 from spgraph._matrix_plans import Outer
@@ -60,7 +60,7 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
     dtype: DataType
 
     def __init__(self, dtype: Any = FP64, nrows: int = 0, ncols: int = 0, *, name: str | None = None):
-        self.dtype = dtype = lookup_dtype(dtype)
+        self.dtype = dtype = to_dtype(dtype, "Matrix(dtype, nrows, ncols)", "Matrix.from_coo, from_dense or from_dicts")
         nrows, ncols = to_size(nrows, "Matrix", "nrows"), to_size(ncols, "Matrix", "ncols")
         self._block = MatrixBlock(nrows, ncols, dtype.np_type)
         self._name = name

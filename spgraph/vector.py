@@ -11,7 +11,7 @@ from semirings.exceptions import DimensionMismatch, DomainMismatch
 from semirings.expr import cast_array
 from spgraph import engine
 from spgraph._base import CLASSES, EMPTY, RANK
-from spgraph._convert import describe, fit, is_number, to_size, to_values
+from spgraph._convert import describe, fit, is_number, to_dtype, to_size, to_values
 from spgraph._output import Output, mask_mismatch
 from spgraph._plans import MxV
 from spgraph._vector_make import VectorMake
@@ -60,7 +60,7 @@ class Vector(Output, VectorMake, VectorLike):
     _weight = 1
 
     def __init__(self, dtype: Any = FP64, size: int = 0, *, name: str | None = None):
-        self.dtype = dtype = lookup_dtype(dtype)
+        self.dtype = dtype = to_dtype(dtype, "Vector(dtype, size)", "Vector.from_coo, from_dense or from_dict")
         self._block = VectorBlock(to_size(size, "Vector", "size"), dtype.np_type)
         self._name = name
 

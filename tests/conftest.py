@@ -37,7 +37,7 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     report_multiple_bugs=False,
 )
-settings.register_profile("long", settings.get_profile("default"), max_examples=1000)
+settings.register_profile("long", settings.get_profile("triage"), max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 

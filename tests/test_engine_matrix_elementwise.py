@@ -16,7 +16,7 @@ INDEXUNARY = ("rowindex", "colindex", "tril", "triu", "diag", "colle", "rowgt", 
 SELECT = ("tril", "triu", "diag", "offdiag", "colle", "colgt", "rowle", "rowgt", "valueeq", "valuene", "valuege")
 
 
-@pytest.fixture(params=range(30))
+@pytest.fixture(params=range(24))
 def rng(request):
     with mc.case(request.param) as generator:
         yield generator

@@ -17,7 +17,7 @@ SEMIRINGS = ("plus_times", "min_plus", "max_times", "any_pair", "plus_pair", "lo
 POSITIONAL = ("min_firsti", "max_secondj", "plus_firstj", "min_secondi1", "times_firstj1")
 
 
-@pytest.fixture(params=range(24))
+@pytest.fixture(params=range(16))
 def rng(request):
     with mc.case(request.param) as generator:
         yield generator

@@ -14,7 +14,6 @@ import numpy as np
 from spgraph import algorithms
 from spgraph._cli.ranks import check_ranks
 from spgraph._cli.text import counted
-from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.validate import Rule, validate_bfs, validate_sssp
 from spgraph.vector import Vector
@@ -29,6 +28,7 @@ class Job(Protocol):
     weights: str | None
     options: tuple[str, ...]
     about_edges: bool  # whether edges per second mean something
+    fixed_types: str | None  # why there is no --dtype
 
     def calls(self, A: Matrix, source: int, args: argparse.Namespace) -> dict[str, Callable[[], Any]]:
         """What is to be run and timed, by the name under which it is shown."""
@@ -59,10 +59,9 @@ class Bfs:
     weights: str | None = None
     options: tuple[str, ...] = ("parents",)
     about_edges = True
+    fixed_types: str | None = "the levels of bfs are int32, its parents int64"
 
     def calls(self, A, source, args):
-        if args.dtype is not None:
-            raise InvalidValue("--dtype: the levels of bfs are int32, its parents int64")
         calls = {"levels": lambda: algorithms.bfs(A, source)}
         if args.parents or args.validate:
             calls["parents"] = lambda: algorithms.bfs_parents(A, source)
@@ -88,6 +87,7 @@ class Sssp:
     weights: str | None = "int"
     options: tuple[str, ...] = ("parents", "delta")
     about_edges = True
+    fixed_types: str | None = None
 
     def calls(self, A, source, args):
         options = {"delta": args.delta, "dtype": args.dtype}
@@ -118,6 +118,7 @@ class PageRank:
     weights: str | None = None
     options: tuple[str, ...] = ("alpha", "tol", "max_iter")
     about_edges = False
+    fixed_types: str | None = None
 
     def calls(self, A, source, args):
         dtype = np.float64 if args.dtype is None else args.dtype

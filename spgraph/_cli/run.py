@@ -26,7 +26,7 @@ from spgraph.matrix import Matrix
 __all__ = ["add_parser"]
 
 PATIENCE = 10.0  # seconds: a first call that took longer, and compiled nothing, is not repeated unasked
-ABOUT_GRAPHS = "a file (.mtx, .gr, edge list; also .gz), or " + ", ".join(FORMS.values())
+ABOUT_GRAPHS = "a file (.mtx, .gr, edge list; also packed: .gz, .xz, .bz2), or " + ", ".join(FORMS.values())
 
 
 def add_parser(commands) -> None:
@@ -35,7 +35,9 @@ def add_parser(commands) -> None:
         "run",
         help="run an algorithm on a graph",
         description="Run an algorithm on a graph.",
-        epilog="Examples:  spgraph run bfs rmat:18 --validate   spgraph run sssp roads.gr --output d.csv",
+        epilog="examples:\n  spgraph run bfs rmat:18 --validate\n"
+        "  spgraph run sssp roads.gr --dup-op min --output distances.csv",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(command=run)
     parser.add_argument("algorithm", choices=JOBS, metavar="ALGORITHM", help=", ".join(JOBS))
@@ -106,6 +108,8 @@ def _check_options(job: Job, args: argparse.Namespace) -> None:
     for name, default in defaults.items():
         if getattr(args, name) != default and name not in job.options:
             raise InvalidValue(f"--{name.replace('_', '-')}: {args.algorithm} has no such option")
+    if args.dtype is not None and job.fixed_types:
+        raise InvalidValue(f"--dtype: {job.fixed_types}")
     if args.source is not None and not job.needs_source:
         raise InvalidValue(f"--source: {args.algorithm} has no source")
     if is_generator(args.graph):
@@ -153,6 +157,7 @@ class _Run:
     def load(self) -> Matrix:
         args = self.args
         generated = is_generator(args.graph)
+        compiled = Compiled()
         start = time.perf_counter()
         with watch(f"generating {args.graph}", enabled=None if generated else False):
             A = load(
@@ -175,7 +180,11 @@ class _Run:
             "seconds": seconds,
             "report": str(A.report),
         }
-        self.say("graph", *described(str(A.report)), f"{kind}, {A.dtype.name} weights, in {timed(seconds)}")
+        self.say(
+            "graph",
+            *described(str(A.report)),
+            f"{kind}, {A.dtype.name} weights, in {timed(seconds)}{_kernels(compiled.since())}",
+        )
         return A
 
     def source(self, A: Matrix, names: Names) -> int:
@@ -237,16 +246,20 @@ class _Run:
         return valid
 
 
-def _time_text(first: float, made: dict[str, float], runs: list[float]) -> str:
+def _kernels(made: dict[str, float]) -> str:
+    """What of a time was compiling and loading."""
     how = []
     if made["compiled"]:
         how.append(f"{counted(int(made['compiled']), 'kernel')} compiled in {timed(made['seconds'])}")
     if made["loaded"]:
         how.append(f"{counted(int(made['loaded']), 'kernel')} loaded")
-    what = f" ({', '.join(how)})" if how else ""
+    return f" ({', '.join(how)})" if how else ""
+
+
+def _time_text(first: float, made: dict[str, float], runs: list[float]) -> str:
     if not runs:
-        return f"{timed(first)}{what}"
-    return f"{timed(statistics.median(runs))} (median of {len(runs)}); the first call {timed(first)}{what}"
+        return f"{timed(first)}{_kernels(made)}"
+    return f"{timed(statistics.median(runs))} (median of {len(runs)}); the first call {timed(first)}{_kernels(made)}"
 
 
 def _draw_source(A: Matrix, seed: int) -> int:

@@ -14,6 +14,7 @@ border values: the changed distances, once per superstep.
 
 from __future__ import annotations
 
+import math
 import numbers
 
 import numpy as np
@@ -113,7 +114,8 @@ def _distances(name: str, A: Matrix, source, delta, dtype) -> Vector:
     source = as_source(name, A, source)
     dtype = _distance_type(name, A, dtype)
     lightest, min_plus = _look_at_weights(name, A, dtype)
-    if delta is not None and not (isinstance(delta, numbers.Real) and delta > 0):
+    width = _bucket_width(A) if delta is None else float(delta) if isinstance(delta, numbers.Real) else math.nan
+    if not width > 0:
         raise InvalidValue(f"{name}: delta is {delta!r}, wanted a positive number")
     A = _signed(A, dtype)
     dist = Vector(dtype, A.nrows)
@@ -121,7 +123,7 @@ def _distances(name: str, A: Matrix, source, delta, dtype) -> Vector:
     if lightest < 0:
         _bellman_ford(name, A, dist, min_plus)
     else:
-        _near_far(A, dist, min_plus, delta or _bucket_width(A))
+        _near_far(A, dist, min_plus, width)
     if min_plus is capped_plus and dist.reduce(monoid.max).value == LARGEST:
         raise InvalidValue(f"{name}: a distance does not fit int64; give dtype=float")
     return dist

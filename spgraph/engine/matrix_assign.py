@@ -15,9 +15,9 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
-from spgraph.engine.matrix_common import make_block, natural, shallow
+from spgraph.engine.matrix_common import make_block, natural, same, shallow
 from spgraph.engine.matrix_structure import Targets, line_of, mapped
-from spgraph.engine.matrix_write import Region, write
+from spgraph.engine.matrix_write import Region, put, write
 from spgraph.engine.vector_structure import vector_assign
 from spgraph.kernels.cpu._pieces import row_offsets
 from spgraph.partition import NATURAL
@@ -136,30 +136,39 @@ def matrix_assign_line(
     vector.rehome(out.cols if row else out.rows).to_sparse().sort()
     partition = out.rows if row else out.cols
     local = line if partition.natural else int(partition.to_local[line])
-    T, region = (_row_block if row else _column_block)(out, vector, local)
-    write(out, None, None, False, T, region=region)
+    if row:
+        _put_row(out, vector, local)
+    else:
+        _put_column(out, vector, local)
 
 
-def _row_block(out: MatrixBlock, vector: VectorBlock, local: int):
-    rows = np.zeros(out.nrows, np.uint8)
-    rows[local] = 1
-    counts = np.zeros(out.nrows, np.int64)
-    counts[local] = vector.nvals
-    csr = row_offsets(counts), vector.indices, None if vector.iso else vector.values
-    T = make_block(
-        out.nrows, out.ncols, out.dtype, csr, vector.values[0] if vector.iso else None, out.rows, out.cols
-    )
-    return T, Region("sub", rows, np.ones(out.ncols, np.uint8))
+def _put_row(out: MatrixBlock, vector: VectorBlock, local: int) -> None:
+    """Row `local` becomes the (sorted) vector: three pieces put together."""
+    start, end = int(out.indptr[local]), int(out.indptr[local + 1])
+    nvals = out.nvals + vector.nvals - (end - start)
+    indptr = out.indptr.astype(index_dtype(nvals))
+    indptr[local + 1 :] += vector.nvals - (end - start)
+    indices = np.concatenate([out.indices[:start], vector.indices, out.indices[end:]])
+    single = vector.nvals == 0 or (vector.iso and (out.nvals == 0 or same(out.values[0], vector.values[0])))
+    if single and (out.iso or out.nvals == 0):
+        put(out, (indptr, indices, None), out.values if out.nvals else vector.values, out.rows, out.cols)
+        return
+    old = np.full(out.nvals, out.values[0]) if out.iso else out.values
+    values = np.concatenate([old[:start], vector.expand().values, old[end:]])
+    put(out, (indptr, indices, values), None, out.rows, out.cols)
 
 
-def _column_block(out: MatrixBlock, vector: VectorBlock, local: int):
+def _put_column(out: MatrixBlock, vector: VectorBlock, local: int) -> None:
+    """Column `local` becomes the (sorted) vector: one merge."""
     cols = np.zeros(out.ncols, np.uint8)
     cols[local] = 1
     counts = np.zeros(out.nrows, np.int64)
     counts[vector.indices] = 1
-    indices = np.full(vector.nvals, local, out.indices.dtype)
-    csr = row_offsets(counts), indices, None if vector.iso else vector.values
-    T = make_block(
-        out.nrows, out.ncols, out.dtype, csr, vector.values[0] if vector.iso else None, out.rows, out.cols
+    csr = (
+        row_offsets(counts),
+        np.full(vector.nvals, local, out.indices.dtype),
+        None if vector.iso else vector.values,
     )
-    return T, Region("sub", np.ones(out.nrows, np.uint8), cols)
+    iso = vector.values[0] if vector.iso else None
+    T = make_block(out.nrows, out.ncols, out.dtype, csr, iso, out.rows, out.cols)
+    write(out, None, None, False, T, region=Region("sub", np.ones(out.nrows, np.uint8), cols))

@@ -18,6 +18,7 @@ from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, NO_MASK, Mask, MaskView, view_mask
+from spgraph.engine.operators import neutral
 from spgraph.engine.vector_write import NO_IDS, scatter, write, write_chain
 from spgraph.kernels.cpu._specialise import get_kernel
 from spgraph.kernels.cpu._threads import parallel_for, split_even
@@ -319,7 +320,7 @@ def _reduce_kernel(plan, tree, signature, monoid, dtype, natural, listed):
     terminal = monoid.terminal
     consts = {
         "GLOBAL": not natural, "LISTED": listed, "ANY": bool(monoid.terminal_any),
-        "IDENTITY": dtype.type(0) if monoid.terminal_any else monoid.identity,
+        "IDENTITY": neutral(monoid),
         "HAS_TERMINAL": terminal is not None, "TERMINAL": terminal if terminal is not None else False,
     }
     leaves = len(plan.blocks) + len(plan.scalars)

@@ -19,7 +19,7 @@ from semirings.expr import cast_array
 from spgraph import context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, Mask, view_mask
-from spgraph.engine.operators import accumulate
+from spgraph.engine.operators import accumulate, neutral
 from spgraph.engine.plan import push_limit
 from spgraph.engine.vector_write import differences, write
 from spgraph.engine.workspace import workspace
@@ -101,7 +101,7 @@ def _monoid_consts(semiring) -> dict:
     monoid = semiring.monoid
     terminal = monoid.terminal
     return {
-        "IDENTITY": monoid.identity if not monoid.terminal_any else monoid.type.np_type.type(0),
+        "IDENTITY": neutral(monoid),
         "ANY": bool(monoid.terminal_any),
         "HAS_TERMINAL": terminal is not None,
         "TERMINAL": terminal if terminal is not None else False,

@@ -133,7 +133,8 @@ def differences(before: VectorBlock, after: VectorBlock) -> VectorBlock:
     old, new = before.copy().to_bitmap().expand(), after.copy().to_bitmap().expand()
     had = np.ones(old.size, np.uint8) if old.present is None else old.present
     has = np.ones(new.size, np.uint8) if new.present is None else new.present
-    bits = ((has != 0) & ((had == 0) | (old.values != new.values))).view(np.uint8)
+    differ = (old.values != new.values) & ((old.values == old.values) | (new.values == new.values))  # NaN is NaN
+    bits = ((has != 0) & ((had == 0) | differ)).view(np.uint8)
     result = VectorBlock(after.size, after.dtype, after.partition)
     result.set_bitmap(bits, new.values, int(np.count_nonzero(bits)))
     return result

@@ -46,7 +46,7 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
                     new = ACC(old, total)
                     cvals[row] = new
                     if CHANGED:
-                        if new != old:
+                        if new != old and (new == new or old == old):  # NaN is NaN
                             chpresent[row] = 1
                             changes += 1
                 else:
@@ -59,7 +59,8 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
             else:
                 new = STORE(total)
                 if CHANGED:
-                    if FRESH or cpresent[row] == 0 or cvals[row] != new:
+                    old = cvals[row]
+                    if FRESH or cpresent[row] == 0 or (old != new and (new == new or old == old)):
                         chpresent[row] = 1
                         changes += 1
                 cvals[row] = new

@@ -102,7 +102,7 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
                 if new != old:
                     cvals[target] = new
                     if CHANGED:
-                        if stamp[target] != epoch:
+                        if stamp[target] != epoch and (new == new or old == old):  # NaN is NaN
                             stamp[target] = epoch
                             oidx[changes] = target
                             changes += 1

@@ -1,0 +1,159 @@
+"""Mistakes that were made once: each test is the smallest program that showed one."""
+
+import numpy as np
+import pytest
+
+import spgraph as sg
+from spgraph import binary, monoid, semiring, unary
+from spgraph.exceptions import InvalidValue
+
+LONG = 1 << 18  # long enough for vectors to be merged as lists
+HUGE = 1 << 40
+
+
+def edges(n, weights, dtype=None):
+    """A Matrix of the edges {(i, j): weight}."""
+    rows, cols = zip(*weights)
+    return sg.Matrix.from_coo(rows, cols, list(weights.values()), dtype, nrows=n, ncols=n)
+
+
+# ---- storage -------------------------------------------------------------------------
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_masked_copy_of_a_short_list_owns_its_values(replace):
+    v = sg.Vector.from_coo([3, 5], [1, 2], size=LONG)
+    w, nothing = sg.Vector("INT64", LONG), sg.Vector(bool, LONG)
+    w(~nothing.S, replace=replace) << v
+    w[3] = 77
+    assert v.to_dict() == {3: 1, 5: 2}
+
+
+def test_apply_can_make_a_matrix_symmetric():
+    A = edges(2, {(0, 1): 5, (1, 0): 6})
+    A.T.mxv(sg.Vector.from_coo([0], 1, size=2)).new()
+    A._block.oriented(True)
+    assert A.symmetric is False
+    ones = A.apply(unary.one).new()
+    assert ones.symmetric is not False
+    assert A.dup(bool).symmetric is not False
+
+
+def test_minus_zero_is_stored_among_zeros():
+    A = sg.Matrix.from_coo([0, 1], [1, 0], 0.0)
+    A[0, 1] = -0.0
+    assert np.signbit(A[0, 1].value) and not np.signbit(A[1, 0].value)
+
+
+def test_minus_zero_is_not_zero_in_a_transpose():
+    A = edges(2, {(0, 1): 0.0, (1, 0): -0.0})
+    B = A.T.mxm(sg.Vector.from_coo([0, 1], [1.0, 1.0]).diag(), semiring.min_first).new()
+    assert np.signbit(B[0, 1].value) and not np.signbit(B[1, 0].value)
+
+
+def test_labels_follow_resize():
+    A = edges(2, {(0, 1): 1})
+    A.labels = np.array(["a", "b"])
+    shorter = A.dup()
+    shorter.resize(1, 1)
+    assert shorter.labels.tolist() == ["a"]
+    A.resize(3, 3)
+    assert A.labels is None
+
+
+# ---- vectors that are too long for bitmaps --------------------------------------------
+def test_huge_vectors():
+    v = sg.Vector.from_coo([5, 2**39], [1, 2], size=HUGE)
+    u = sg.Vector.from_coo([5, 7], [10, 20], size=HUGE)
+    w = v.dup()
+    w(u.S) << 7
+    assert w.to_dict() == {5: 7, 7: 7, 2**39: 2}
+    w = v.dup()
+    w(u.S, accum=binary.plus) << 7
+    assert w.to_dict() == {5: 8, 7: 7, 2**39: 2}
+    assert v.inner(u).new().value == 10
+    assert v.apply(unary.ainv).new(mask=u.S).to_dict() == {5: -1}
+    assert v.apply(unary.ainv).new(mask=~u.S).to_dict() == {2**39: -2}
+    assert v.select("valuegt", 0).new(mask=u.S).to_dict() == {5: 1}
+    assert v.ewise_mult(u, binary.plus).apply(unary.ainv).new().to_dict() == {5: -11}
+    total = v.ewise_add(u, binary.plus).apply(unary.ainv).reduce(monoid.plus).new()
+    assert total.value == -33
+
+
+# ---- NaN ---------------------------------------------------------------------------
+@pytest.mark.parametrize("direction", ["push", "pull"])
+@pytest.mark.parametrize("jit", ["never", "always"])
+def test_min_of_nothing_but_nan_is_nan(direction, jit):
+    v = sg.Vector.from_coo([0, 1], [np.nan, np.nan], size=3)
+    A = sg.Matrix.from_coo([0, 0, 1], [0, 1, 1], 1.0, nrows=3, ncols=3)
+    with sg.Context(direction=direction, jit=jit):
+        w = A.mxv(v, semiring.min_plus).new()
+        assert np.isnan(v.reduce(monoid.min).value) and np.isnan(v.reduce(monoid.max).value)
+    assert np.isnan(w.to_dense(0.0)[:2]).all() and w.nvals == 2
+
+
+@pytest.mark.parametrize("direction", ["push", "pull"])
+@pytest.mark.parametrize("accum", [binary.plus, binary.min, binary.second])
+def test_nan_that_stays_nan_has_not_changed(direction, accum):
+    A = sg.Matrix.from_coo([0, 2], [0, 0], 1.0, nrows=3, ncols=3)
+    w = sg.Vector.from_coo([0, 1], [np.nan, np.nan], size=3)
+    u = sg.Vector.from_coo([0], [np.nan], size=3)
+    changed = sg.Vector(float, 3)
+    with sg.Context(direction=direction):
+        w(accum, changed=changed) << A.mxv(u, semiring.plus_times)
+    assert list(changed) == [2]
+
+
+# ---- algorithms ----------------------------------------------------------------------
+@pytest.mark.parametrize("width", [1e-3, 5.0, np.inf])
+def test_sssp_ends_whatever_the_bucket(width):
+    A = edges(3, {(0, 1): 1e17, (1, 2): 1.0})
+    assert sg.algorithms.sssp(A, 0, delta=width).to_dict() == {0: 0, 1: 1e17, 2: 1e17}
+    B = edges(3, {(0, 1): 1, (1, 2): 1})
+    assert sg.algorithms.sssp(B, 0, delta=width).to_dict() == {0: 0, 1: 1, 2: 2}
+
+
+def test_sssp_with_infinite_weights():
+    A = edges(4, {(0, 1): np.inf, (1, 2): 1.0, (0, 3): 2.0})
+    dist, parent = sg.algorithms.sssp_parents(A, 0)
+    assert dist.to_dict() == {0: 0, 1: np.inf, 2: np.inf, 3: 2}
+    assert parent.to_dict() == {0: 0, 1: 0, 2: 1, 3: 0}
+
+
+@pytest.mark.parametrize("delta", [np.nan, 0, -1, "wide"])
+def test_sssp_refuses_a_delta_that_is_not_positive(delta):
+    with pytest.raises(InvalidValue, match="delta"):
+        sg.algorithms.sssp(edges(2, {(0, 1): 1}), 0, delta=delta)
+
+
+def test_sssp_with_distances_near_the_end_of_int64():
+    A = edges(3, {(0, 1): 2**62, (1, 2): 2**62 - 5})
+    assert sg.algorithms.sssp(A, 0).to_dict() == {0: 0, 1: 2**62, 2: 2**63 - 5}
+    with pytest.raises(InvalidValue, match="int64"):
+        sg.algorithms.sssp(edges(3, {(0, 1): 2**62, (1, 2): 2**62}), 0)
+
+
+def test_sssp_with_uint64_weights():
+    dist, parent = sg.algorithms.sssp_parents(edges(3, {(0, 1): 1, (1, 2): 2}, "UINT64"), 0)
+    assert (dist.to_dict(), parent.to_dict()) == ({0: 0, 1: 1, 2: 3}, {0: 0, 1: 0, 2: 1})
+    with pytest.raises(InvalidValue, match="int64"):
+        sg.algorithms.sssp(edges(1, {(0, 0): 2**64 - 1}, "UINT64"), 0)
+
+
+@pytest.mark.parametrize("weights", [(0.1, 0.2, 0.3), (2**24 + 1, 1, 1)])
+def test_sssp_parents_with_distances_narrower_than_weights(weights):
+    A = edges(4, {(i, i + 1): weight for i, weight in enumerate(weights)})
+    _, parent = sg.algorithms.sssp_parents(A, 0, dtype=np.float32)
+    assert parent.to_dict() == {0: 0, 1: 0, 2: 1, 3: 2}
+
+
+@pytest.mark.parametrize("depth", [-1, 1.5, "1"])
+def test_bfs_refuses_a_depth_that_is_no_number_of_levels(depth):
+    A = sg.generators.path(3)
+    for algorithm in (sg.algorithms.bfs, sg.algorithms.bfs_parents):
+        with pytest.raises(InvalidValue, match="max_depth"):
+            algorithm(A, 0, max_depth=depth)
+
+
+def test_algorithms_take_transposes_and_expressions():
+    A = edges(3, {(0, 1): 1, (1, 2): 1})
+    assert sg.algorithms.bfs(A.T, 2).to_dict() == {2: 0, 1: 1, 0: 2}
+    assert sg.algorithms.sssp(binary.plus(A | A), 0).to_dict() == {0: 0, 1: 2, 2: 4}
