@@ -60,7 +60,7 @@ def binary(op: Any, d1: DataType, d2: DataType, function: str, argument: str = "
 
 
 def accum(op: Any, dtype: DataType) -> Any:
-    """An accumulator: a typed binary operator for an output of `dtype` (``pair[FP64]``, where two operands give INT64)."""
+    """An accumulator: the binary operator of the output's type (``pair[FP64]``; for two operands it would be INT64)."""
     key = (op, dtype.name)
     found = _known(_accum, key)
     if found is None:
