@@ -50,6 +50,11 @@ def _unless_float(value: Any) -> Any:
     return terminal
 
 
+def _of_floats(value: float) -> Any:
+    """A value that only floats have."""
+    return lambda dtype: value if dtype.kind == "f" else None
+
+
 def _true_of_bool(dtype: np.dtype[Any]) -> Any:
     return True if dtype.kind == "b" else None
 
@@ -59,10 +64,10 @@ _TO_UNSIGNED = {INT8: UINT16, INT16: UINT32, INT32: UINT64, INT64: UINT64}
 
 MONOIDS: dict[str, dict[str, Any]] = {
     "any": {"identity": 0, "is_idempotent": True, "terminal_any": True},
-    "min": {"identity": highest, "terminal": lowest, "is_idempotent": True},
-    "max": {"identity": lowest, "terminal": highest, "is_idempotent": True},
+    "min": {"identity": highest, "terminal": lowest, "is_idempotent": True, "start": _of_floats(np.nan)},
+    "max": {"identity": lowest, "terminal": highest, "is_idempotent": True, "start": _of_floats(np.nan)},
     # plus over BOOL is logical or, times is logical and, as the operators are
-    "plus": {"identity": 0, "terminal": _true_of_bool},
+    "plus": {"identity": 0, "terminal": _true_of_bool, "start": _of_floats(-0.0)},
     "times": {"identity": 1, "terminal": _unless_float(0)},
     "lor": {"identity": False, "terminal": True, "is_idempotent": True, "domain": [BOOL], "coerce": _TO_BOOL},
     "land": {

@@ -23,19 +23,23 @@ class TypedMonoid(TypedOp):
     binaryop : TypedBinaryOp
     identity : NumPy scalar
         ``binaryop(identity, x) == x``; of `any`, a value that is never seen.
+    start : NumPy scalar
+        What a running total starts from. The identity, but where that changes a value: for
+        floats min(inf, NaN) is inf and 0.0 + -0.0 is 0.0, while NaN and -0.0 leave all as it is.
     terminal : NumPy scalar or None
         ``binaryop(terminal, x) == terminal``: a reduction may stop here.
     terminal_any : bool
         True for `any`: a reduction may stop at every value.
     """
 
-    __slots__ = ("binaryop", "identity", "terminal", "terminal_any")
+    __slots__ = ("binaryop", "identity", "start", "terminal", "terminal_any")
 
-    def __init__(self, parent: Monoid, binaryop: TypedBinaryOp, identity: Any, terminal: Any) -> None:
+    def __init__(self, parent: Monoid, binaryop: TypedBinaryOp, identity: Any, terminal: Any, start: Any) -> None:
         ends = tuple(None if v is None else v.tobytes() for v in (identity, terminal))
         key = ("monoid", binaryop.key, *ends, parent.terminal_any)
         super().__init__(parent, binaryop.type, binaryop.type, binaryop.return_type, key)
         self.binaryop, self.identity, self.terminal = binaryop, identity, terminal
+        self.start = identity if start is None else start
         self.terminal_any = parent.terminal_any
 
     @property
@@ -93,6 +97,7 @@ class Monoid(OpBase):
         is_idempotent: bool = False,
         terminal: Any = None,
         terminal_any: bool = False,
+        start: Any = None,
         domain: Any = None,
         coerce: Mapping[DataType, DataType] | None = None,
         semiring_coerce: Mapping[DataType, DataType] | None = None,
@@ -102,7 +107,7 @@ class Monoid(OpBase):
         self.binaryop = binaryop
         self.idempotent = is_idempotent
         self.terminal_any = terminal_any
-        self._identity, self._terminal = identity, terminal
+        self._identity, self._terminal, self._start = identity, terminal, start
         self._domain = None if domain is None else frozenset(domain)
         self.coercions = dict(coerce or {})
         self.semiring_coercions = {**self.coercions, **(semiring_coerce or {})}
@@ -138,7 +143,7 @@ class Monoid(OpBase):
         identity = _value_for(self._identity, dtype)
         if identity is None:
             raise DomainMismatch("no identity of this type")
-        return TypedMonoid(self, op, identity, _value_for(self._terminal, dtype))
+        return TypedMonoid(self, op, identity, _value_for(self._terminal, dtype), _value_for(self._start, dtype))
 
     def _call_values(self, *args: Any, typed: Any = None, **kwargs: Any) -> Any:
         return self.binaryop._call_values(*args, typed=typed and typed.binaryop, **kwargs)

@@ -151,7 +151,7 @@ SURFACE = {
     "spgraph": {
         "Context", "Matrix", "Scalar", "Vector", "agg", "algorithms", "bench", "binary", "dtypes",
         "exceptions", "generators", "indexunary", "io", "monoid", "op", "oracle", "replace", "select",
-        "semiring", "unary",
+        "semiring", "unary", "validate",
     },
     "spgraph.algorithms": {"PageRank", "bfs", "bfs_parents", "pagerank", "sssp", "sssp_parents"},
     "spgraph.bench": {"Comparison", "Disagreement", "Measurement", "Overhead", "compare", "overhead", "save"},

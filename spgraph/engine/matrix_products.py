@@ -30,7 +30,7 @@ from spgraph.engine.matrix_common import (
 )
 from spgraph.engine.matrix_plan import choose_product, settled
 from spgraph.engine.matrix_write import MatrixMask, view_mask, write
-from spgraph.engine.operators import neutral, store
+from spgraph.engine.operators import store
 from spgraph.kernels.cpu import spgemm
 from spgraph.kernels.cpu._pieces import NOTHING, produce_rows, row_offsets
 from spgraph.kernels.cpu._threads import parallel_for, split_rows
@@ -116,7 +116,7 @@ def _term(semiring, A: MatrixBlock, B: MatrixBlock, out_dtype) -> _Term:
         "ANY": bool(monoid.terminal_any),
         "HAS_TERMINAL": stops,
         "TERMINAL": monoid.terminal if stops else False,
-        "IDENTITY": neutral(monoid),
+        "IDENTITY": monoid.start,
         **LIMITS,
     }
     key = (semiring.key, A.dtype, B.dtype, out_dtype, a_iso, b_iso, iso is None)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from semirings import expr as ex
 
-__all__ = ["accumulate", "neutral", "store"]
-
-_neutral: dict = {}
+__all__ = ["accumulate", "store"]
 
 
 def accumulate(accum, out_dtype, t_dtype) -> tuple:
@@ -23,28 +19,3 @@ def accumulate(accum, out_dtype, t_dtype) -> tuple:
 def store(t_dtype, out_dtype) -> tuple:
     """STORE(t): the cast of a result to C's dtype."""
     return ex.cast(ex.Input("t", t_dtype), out_dtype), ("t",)
-
-
-def neutral(monoid) -> np.generic:
-    """What a kernel's running total starts from.
-
-    The monoid's identity, except where that changes a value: for floats min(inf, NaN) is inf
-    and 0.0 + -0.0 is 0.0, but NaN and -0.0 leave everything as it is.
-    """
-    dtype = monoid.type.np_type
-    if monoid.terminal_any:
-        return dtype.type(0)
-    if dtype.kind != "f":
-        return monoid.identity
-    found = _neutral.get(monoid.key)
-    if found is None:
-        probes = np.array([np.nan, 0.0, -0.0, 1.5, -1.5, np.inf, -np.inf], dtype)
-        found = monoid.identity
-        for candidate in (found, dtype.type(-0.0), dtype.type(np.nan)):
-            with np.errstate(all="ignore"):
-                after = monoid.binaryop.numpy(np.full_like(probes, candidate), probes)
-            if np.array_equal(after, probes, equal_nan=True) and (np.signbit(after) == np.signbit(probes))[1:].all():
-                found = candidate
-                break
-        _neutral[monoid.key] = found
-    return found

@@ -18,7 +18,6 @@ from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, NO_MASK, Mask, MaskView, view_mask
-from spgraph.engine.operators import neutral
 from spgraph.engine.vector_write import NO_IDS, scatter, write, write_chain
 from spgraph.kernels.cpu._specialise import get_kernel
 from spgraph.kernels.cpu._threads import parallel_for, split_even
@@ -320,7 +319,7 @@ def _reduce_kernel(plan, tree, signature, monoid, dtype, natural, listed):
     terminal = monoid.terminal
     consts = {
         "GLOBAL": not natural, "LISTED": listed, "ANY": bool(monoid.terminal_any),
-        "IDENTITY": neutral(monoid),
+        "IDENTITY": monoid.start,
         "HAS_TERMINAL": terminal is not None, "TERMINAL": terminal if terminal is not None else False,
     }
     leaves = len(plan.blocks) + len(plan.scalars)

@@ -19,7 +19,7 @@ from semirings.expr import cast_array
 from spgraph import context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, Mask, view_mask
-from spgraph.engine.operators import accumulate, neutral
+from spgraph.engine.operators import accumulate
 from spgraph.engine.plan import push_limit
 from spgraph.engine.vector_write import differences, write
 from spgraph.engine.workspace import workspace
@@ -101,7 +101,7 @@ def _monoid_consts(semiring) -> dict:
     monoid = semiring.monoid
     terminal = monoid.terminal
     return {
-        "IDENTITY": neutral(monoid),
+        "IDENTITY": monoid.start,
         "ANY": bool(monoid.terminal_any),
         "HAS_TERMINAL": terminal is not None,
         "TERMINAL": terminal if terminal is not None else False,
@@ -252,7 +252,7 @@ class _Product:
     def _spread(self, kernel, A, limit, args):
         """Run a push kernel on one thread, or on ranges of columns: [(base, result)], None if above the limit."""
         ids = self._ids(A, swap=True)
-        work = self.u.nvals * 8
+        work = self.u.nvals * (8 + A.nvals // max(A.nrows, 1))
         alone = float(limit if threads() == 1 else min(limit, PARALLEL_WORK))
         result = kernel(work, 0, A.indptr, A.indptr[1:], *args, alone, *ids)
         edges = -1 - (result[0] if type(result) is tuple else result)

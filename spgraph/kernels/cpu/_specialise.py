@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semirings import expr as ex
+from semirings.exceptions import InvalidValue
 from spgraph.kernels.cpu import _blocks
 
 __all__ = ["Block", "Kernel", "cache_dir", "get_kernel", "get_kernel_from_ast", "set_jit", "statistics"]
@@ -48,8 +49,6 @@ CALL_COST = 10  # entries' worth of a call itself
 
 _MODES = ("auto", "always", "never")
 _mode = os.environ.get("SPGRAPH_JIT", "auto")
-if _mode not in _MODES:
-    raise ValueError(f"SPGRAPH_JIT: got {_mode!r}, wanted one of {', '.join(_MODES)}")
 _lock = threading.RLock()
 _kernels: dict[str, Kernel] = {}
 
@@ -120,6 +119,8 @@ class Kernel:
         """Whether a call with so much work runs compiled (compiles now if it must)."""
         if self.fn is not None or _mode == "never":
             return self.fn is not None
+        if _mode not in _MODES:
+            raise InvalidValue(f"SPGRAPH_JIT: got {_mode!r}, wanted one of {', '.join(_MODES)}")
         if self._limits is None:
             digest = hashlib.sha256((_printer_version() + self.text).encode()).hexdigest()[:20]
             self._path = cache_dir() / f"{self.name}_{digest}.py"

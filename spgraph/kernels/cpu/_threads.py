@@ -14,6 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from semirings.exceptions import InvalidValue
+
 __all__ = ["parallel_calls", "parallel_for", "set_threads", "split_even", "split_rows", "threads"]
 
 CHUNKS_PER_THREAD = 8
@@ -21,27 +23,27 @@ PARALLEL_WORK = 60_000  # entries below which a second thread costs more than it
 
 _workers: list = []
 _busy = threading.Lock()
-_threads = 0
+_setting = threading.local()  # count: of the calling thread, as the context is; absent: not asked for yet
 
 
 def _default() -> int:
     named = os.environ.get("SPGRAPH_NUM_THREADS")
     if named:
         if not named.isdigit() or int(named) < 1:
-            raise ValueError(f"SPGRAPH_NUM_THREADS: got {named!r}, wanted a positive integer")
+            raise InvalidValue(f"SPGRAPH_NUM_THREADS: got {named!r}, wanted a positive integer")
         return int(named)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads() -> int:
     """Number of threads that kernels use."""
-    return _threads
+    return getattr(_setting, "count", 0) or set_threads(None)
 
 
 def set_threads(count: int | None) -> int:
     """Set the number of threads (None: all cores of this process); returns the number before."""
-    global _threads
-    before, _threads = _threads, count or _default()
+    before = getattr(_setting, "count", 0) or _default()
+    _setting.count = count or _default()
     return before
 
 
@@ -51,7 +53,6 @@ def _after_fork() -> None:
     _busy = threading.Lock()
 
 
-set_threads(None)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
@@ -73,14 +74,14 @@ def parallel_for(kernel, bounds, work: int, args: tuple) -> list:
     list
         Results in the order of `bounds`.
     """
-    if _threads == 1 or len(bounds) == 1 or not kernel.ready(work):
+    if threads() == 1 or len(bounds) == 1 or not kernel.ready(work):
         return [kernel(work, lo, hi, *args) for lo, hi in bounds]
     return _spread(kernel.fn, [(lo, hi, *args) for lo, hi in bounds])
 
 
 def parallel_calls(kernel, work: int, calls: list[tuple]) -> list:
     """``[kernel(work, *args) for args in calls]``, on several threads."""
-    if _threads == 1 or len(calls) == 1 or not kernel.ready(work):
+    if threads() == 1 or len(calls) == 1 or not kernel.ready(work):
         return [kernel(work, *args) for args in calls]
     return _spread(kernel.fn, calls)
 
@@ -134,7 +135,7 @@ def _spread(fn, calls: list[tuple]) -> list:
         drain()
         return results
     try:
-        count = min(_threads, len(calls)) - 1
+        count = min(threads(), len(calls)) - 1
         while len(_workers) < count:
             _workers.append(_Worker())
         for worker in _workers[:count]:
@@ -153,9 +154,9 @@ def _spread(fn, calls: list[tuple]) -> list:
 
 def split_even(count: int, work: int) -> list[tuple[int, int]]:
     """Ranges of equal length; one when `work` is too little to share."""
-    if _threads == 1 or work < PARALLEL_WORK:
+    if threads() == 1 or work < PARALLEL_WORK:
         return [(0, count)]
-    parts = _threads * 2
+    parts = threads() * 2
     cuts = [count * part // parts for part in range(parts + 1)]
     return list(pairwise(cuts))
 
@@ -163,9 +164,9 @@ def split_even(count: int, work: int) -> list[tuple[int, int]]:
 def split_rows(indptr: np.ndarray, work: int) -> list[tuple[int, int]]:
     """Ranges of rows with about equal numbers of entries plus rows."""
     count = indptr.size - 1
-    if _threads == 1 or work < PARALLEL_WORK:
+    if threads() == 1 or work < PARALLEL_WORK:
         return [(0, count)]
-    chunks = _threads * CHUNKS_PER_THREAD
+    chunks = threads() * CHUNKS_PER_THREAD
     # weight of the first r rows is indptr[r] + r: find where it passes each share
     total = int(indptr[-1]) + count
     cuts = [0]
