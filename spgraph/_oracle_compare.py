@@ -178,8 +178,7 @@ def _compare_entries(got: Entries, wanted: Entries, where: str, rule: Rule) -> N
         return
     lines = [
         f"{where} differs: {wanted}",
-        f"  {bad.sum()} of {bad.size} common entries differ; {extra.size} only in got, "
-        f"{missing.size} only in wanted",
+        f"  {bad.sum()} of {bad.size} common entries differ; {extra.size} only in got, {missing.size} only in wanted",
     ]
     for i, j in zip(both[bad][:ROWS_SHOWN], wanted_both[bad]):
         lines.append(f"  at {got.at(i)}: got {got.values[i]}, wanted {wanted.values[j]}")

@@ -14,6 +14,7 @@ import dis
 import functools
 import importlib
 import importlib.util
+import sys
 import types
 from typing import Any
 
@@ -219,7 +220,11 @@ class _Retarget:
         return counterpart(value, self.engine, copy=True)
 
     def function(self, function: types.FunctionType) -> types.FunctionType:
-        if function.__module__ is None or function.__module__.partition(".")[0] != self.package:
+        owner = _owner(function)
+        if owner not in (None, self.engine):
+            name = f"{function.__module__}.{function.__qualname__}"
+            raise AttributeError(f"oracle: the text uses {name}, which {self.engine} does not have")
+        if owner is not None or _package(function) != self.package:
             return function
         if id(function) in self.functions:
             return self.functions[id(function)]
@@ -239,6 +244,17 @@ class _Retarget:
             if _filled(source):
                 cell.cell_contents = self.value(source.cell_contents)
         return copy
+
+
+def _package(function: types.FunctionType) -> str:
+    return str(function.__module__).partition(".")[0]
+
+
+def _owner(function: types.FunctionType) -> str | None:
+    """The engine whose own function this is; not one of a doctest that bears a module's name."""
+    module = sys.modules.get(str(function.__module__))
+    own = module is not None and vars(module) is function.__globals__
+    return ROOTS.get(_package(function)) if own else None
 
 
 def _filled(cell: types.CellType) -> bool:
@@ -278,4 +294,4 @@ def retarget(function: Any, engine: str) -> Any:
             f"oracle: algorithm is a {type(function).__name__}, but a plain Python function was wanted "
             "(a method or a callable object can't be copied with other globals)"
         )
-    return _Retarget(engine, str(function.__module__).partition(".")[0]).function(function)
+    return _Retarget(engine, _package(function)).function(function)

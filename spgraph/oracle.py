@@ -127,7 +127,8 @@ def check(
         ``Matrix`` or ``semiring``. Of the second kind a copy runs in which these names, and those in
         helper functions of the same package, mean the other engine. Not seen through: imports inside
         a function's body (they raise), methods of classes, ``global`` statements (they write to the
-        copy's globals), and functions of other packages, which run as they are.
+        copy's globals), helpers called through their module (``helpers.f(A)``), and functions of
+        other packages, which run as they are.
     *args, **kwargs
         Given to the algorithm, converted to each engine: objects and operators of either engine,
         SciPy sparse matrices (they become a Matrix), and tuples, lists and dicts of them. NumPy

@@ -216,3 +216,14 @@ def test_a_cache_folder_that_cannot_be_written_is_named(tmp_path):
                           env={**os.environ, "SPGRAPH_CACHE_DIR": str(file)})  # fmt: skip
     assert done.returncode == 2
     assert done.stderr.startswith(f"spgraph: SPGRAPH_CACHE_DIR={file}: cannot write there")
+
+
+def test_a_foreign_package_called_semirings_is_named(tmp_path):
+    (tmp_path / "semirings").mkdir()
+    (tmp_path / "semirings" / "__init__.py").write_text("")
+    found = subprocess.run([sys.executable, "-c", "import spgraph"], capture_output=True, text=True,
+                           cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    last = found.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: ")
+    assert str(tmp_path) in last
+    assert "semirings" in last

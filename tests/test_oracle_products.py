@@ -172,9 +172,7 @@ def test_kronecker(agree, data):
     d1 = data.draw(st.sampled_from(DTYPES))
     d2 = data.draw(st.sampled_from([d for d in DTYPES if unify(d1, d)]))
     left, right = operand(data.draw, m, n, d1), operand(data.draw, p, q, d2)
-    name = data.draw(
-        st.sampled_from(["times", "plus", "minus", "first", "second", "max", "lt", "eq", "pair"])
-    )
+    name = data.draw(st.sampled_from(["times", "plus", "minus", "first", "second", "max", "lt", "eq", "pair"]))
     out, write = data.draw(matrices(m * p, n * q, tame=True)), data.draw(writes(m * p, n * q))
 
     def kronecker(gb):
@@ -191,9 +189,7 @@ def test_power(agree, data):
     dtype = data.draw(st.sampled_from(NUMERIC))
     spec = data.draw(matrices(n, n, dtype, tame=True))
     names = ["plus_times", "min_plus", "max_plus", "min_max", "max_min"]
-    name = data.draw(
-        st.sampled_from(names + ([] if exponent == 0 else ["plus_first", "max_second", "plus_pair"]))
-    )
+    name = data.draw(st.sampled_from(names + ([] if exponent == 0 else ["plus_first", "max_second", "plus_pair"])))
     write, out = data.draw(writes(n, n)), data.draw(matrices(n, n, dtype, tame=True))
 
     def power(gb):

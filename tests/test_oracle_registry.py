@@ -25,9 +25,7 @@ def names(namespace):
     for name in dir(namespace):
         if name.startswith("_") or name in SKIPPED or name in COMPLEX or name == "any":
             continue
-        if not name.rstrip("1").endswith(POSITIONAL) and not name.startswith(
-            ("erf", "frexp", "lgamma", "tgamma")
-        ):
+        if not name.rstrip("1").endswith(POSITIONAL) and not name.startswith(("erf", "frexp", "lgamma", "tgamma")):
             found.append(name)
     return found
 
@@ -84,9 +82,7 @@ def test_binary(agree, name):
         for dtype in DTYPES:
             if supports(graphblas.binary, name, dtype):
                 x, y = pairs(dtype, name)
-                found[dtype] = gb.Vector.from_dense(x).ewise_mult(
-                    gb.Vector.from_dense(y), look_up(gb.binary, name)
-                )
+                found[dtype] = gb.Vector.from_dense(x).ewise_mult(gb.Vector.from_dense(y), look_up(gb.binary, name))
         return found
 
     assert agree(ewise, rtol=3e-5)
@@ -167,8 +163,6 @@ def test_same_names_same_types(gb, kind):
         if hasattr(expected, "types"):
             types = {t.name: r.name for t, r in expected.types.items() if {t.name, r.name} <= real}
             found = {t.name: r.name for t, r in look_up(ours, name).types.items()}
-            differ[name] = {
-                t: (found.get(t), wanted) for t, wanted in types.items() if found.get(t) != wanted
-            }
+            differ[name] = {t: (found.get(t), wanted) for t, wanted in types.items() if found.get(t) != wanted}
     assert {name: pairs for name, pairs in differ.items() if pairs} == {}
     assert len(differ) > 10

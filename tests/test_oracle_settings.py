@@ -41,9 +41,7 @@ def setting(gb, options):
 
 
 def matrix(gb, dtype, graph=GRAPH):
-    values = (graph.weights % 5 - (0 if dtype.startswith("U") else 2)).astype(
-        gb.dtypes.lookup_dtype(dtype).np_type
-    )
+    values = (graph.weights % 5 - (0 if dtype.startswith("U") else 2)).astype(gb.dtypes.lookup_dtype(dtype).np_type)
     return gb.Matrix.from_coo(graph.rows, graph.cols, values, dtype, nrows=graph.n, ncols=graph.n)
 
 
@@ -85,9 +83,7 @@ def test_vector_products(agree, dtype, name, share):
 
 
 @pytest.mark.parametrize("options", SETTINGS, ids=str)
-@pytest.mark.parametrize(
-    ("dtype", "name"), [("INT64", "min_plus"), ("BOOL", "any_pair"), ("INT64", "ss.min_secondi")]
-)
+@pytest.mark.parametrize(("dtype", "name"), [("INT64", "min_plus"), ("BOOL", "any_pair"), ("INT64", "ss.min_secondi")])
 def test_settings_do_not_show(agree, dtype, name, options):
     def text(gb):
         with setting(gb, options):
@@ -148,9 +144,7 @@ def test_elementwise_reductions_and_extracts(agree, dtype):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("dtype", "name"), [("INT64", "min_plus"), ("INT8", "plus_times"), ("BOOL", "lor_land")]
-)
+@pytest.mark.parametrize(("dtype", "name"), [("INT64", "min_plus"), ("INT8", "plus_times"), ("BOOL", "lor_land")])
 def test_compiled(agree, dtype, name):
     def text(gb):
         with setting(gb, {"jit": "always"}):

@@ -185,9 +185,7 @@ def test_rankings_of_networkx(gb, name):
     assert 1 < iterations < 200
     personal = ranking.personalized_pagerank(gb, graph.matrix(gb), start, iterations=200)
     expected = nx.pagerank(G, personalization={start: 1}, tol=1e-12, max_iter=500)
-    np.testing.assert_allclose(
-        personal.to_dense(fill_value=0), [expected[v] for v in range(graph.n)], atol=1e-8
-    )
+    np.testing.assert_allclose(personal.to_dense(fill_value=0), [expected[v] for v in range(graph.n)], atol=1e-8)
     centrality = ranking.betweenness(gb, A, list(range(graph.n)))
     expected = nx.betweenness_centrality(G, normalized=False)
     np.testing.assert_allclose(centrality.to_dense(), [2 * expected[v] for v in range(graph.n)], atol=1e-8)
@@ -243,6 +241,4 @@ def test_hits_of_networkx(gb):
     expected_hubs, expected_authorities = nx.hits(G, max_iter=1000, tol=1e-12)
     for got, expected in ((hub, expected_hubs), (authority, expected_authorities)):
         dense = got.to_dense(fill_value=0.0)
-        np.testing.assert_allclose(
-            dense / dense.sum(), [expected.get(v, 0) for v in range(graph.n)], atol=1e-6
-        )
+        np.testing.assert_allclose(dense / dense.sum(), [expected.get(v, 0) for v in range(graph.n)], atol=1e-6)
