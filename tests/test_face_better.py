@@ -45,6 +45,14 @@ def test_thunks_of_other_dtypes(sg, dtype):
     assert sg.Vector.from_dense(np.arange(3).astype(v.dtype.np_type), missing_value=1).to_coo()[0].tolist() == [0, 2]
 
 
+def test_nan_stands_for_no_entry(sg):
+    """There NaN is never missing: it does not equal itself."""
+    values = np.array([[1.0, np.nan], [np.nan, 4.0]])
+    assert sg.Vector.from_dense(values[0], missing_value=np.nan).to_dict() == {0: 1.0}
+    assert sg.Matrix.from_dense(values, missing_value=float("nan")).to_coo()[2].tolist() == [1.0, 4.0]
+    assert sg.Vector.from_dense(values[0]).nvals == 2
+
+
 def test_values_that_do_not_fit_raise(sg):
     """Numbers wrap there. DESIGN.md: nothing is silently truncated or wrapped."""
     v = sg.Vector.from_coo([0], [1], dtype="INT8", size=3)

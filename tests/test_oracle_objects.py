@@ -88,7 +88,7 @@ def test_dense(agree, data):
     dtype = data.draw(st.sampled_from(DTYPES))
     m, n = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))
     flat = data.draw(values(dtype, m * n))
-    missing = data.draw(scalars(dtype))
+    missing = data.draw(scalars(dtype).filter(lambda x: x == x))  # python-graphblas takes no NaN for missing
     number = data.draw(scalars(dtype))
 
     def dense(gb):
