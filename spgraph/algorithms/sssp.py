@@ -113,12 +113,12 @@ def _distances(name: str, A: Matrix, source, delta, dtype) -> Vector:
     """The distances; `name` is the function that messages speak of."""
     source = as_source(name, A, source)
     dtype = _distance_type(name, A, dtype)
-    lightest, min_plus = _look_at_weights(name, A, dtype)
+    lightest, min_plus, work = _look_at_weights(name, A, dtype)
     width = _bucket_width(A) if delta is None else float(delta) if isinstance(delta, numbers.Real) else math.nan
     if not width > 0:
         raise InvalidValue(f"{name}: delta is {delta!r}, wanted a positive number")
     A = _signed(A, dtype)
-    dist = Vector(dtype, A.nrows)
+    dist = Vector(work, A.nrows)
     dist[source] = 0
     if lightest < 0:
         _bellman_ford(name, A, dist, min_plus)
@@ -126,13 +126,13 @@ def _distances(name: str, A: Matrix, source, delta, dtype) -> Vector:
         _near_far(A, dist, min_plus, width)
     if min_plus is capped_plus and dist.reduce(monoid.max).value == LARGEST:
         raise InvalidValue(f"{name}: a distance does not fit int64; give dtype=float")
-    return dist
+    return dist if work == dtype else dist.dup(dtype)
 
 
 def _near_far(A: Matrix, dist: Vector, min_plus, width: float) -> None:
     """Relax what changed and is below the limit; when nothing is left there, the limit moves on."""
     dtype = dist.dtype.np_type
-    last = LARGEST if dtype.kind == "i" else np.inf  # the limit that lets everything pass
+    last = np.iinfo(dtype).max if dtype.kind == "i" else np.inf  # the limit that lets everything pass
     limit = _next_limit(0, width, dtype)
     near, new = dist.dup(), Vector(dtype, A.nrows)
     while near.nvals:
@@ -148,7 +148,7 @@ def _near_far(A: Matrix, dist: Vector, min_plus, width: float) -> None:
 def _next_limit(least, width: float, dtype: np.dtype):
     """A number of the type that is above `least`, by `width` where it can be told apart."""
     if dtype.kind == "i":
-        return min(int(least) + max(int(min(width, LARGEST)), 1), LARGEST)
+        return min(int(least) + max(int(min(width, LARGEST)), 1), int(np.iinfo(dtype).max))
     with np.errstate(over="ignore"):  # infinity is a limit, too
         return max(dtype.type(least + width), np.nextafter(dtype.type(least), dtype.type(np.inf)))
 
@@ -165,22 +165,28 @@ def _distance_type(name: str, A: Matrix, dtype) -> np.dtype:
 
 
 def _look_at_weights(name: str, A: Matrix, dtype: np.dtype):
-    """The smallest weight, and the semiring that cannot overflow."""
+    """The smallest weight, and the semiring and type of distances that cannot overflow.
+
+    Where no path can be longer than int32 holds, int32 it is: half the bytes to gather.
+    """
     if not A.nvals:
-        return 0, semiring.min_plus
+        return 0, semiring.min_plus, dtype
     if A.dtype.np_type.kind == "f":
         lightest = A.reduce_scalar(nan_min).value
         if np.isnan(lightest):
             rows, cols, _ = select.valueeq(A.apply(unary.isnan), True).new().to_coo()
             raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is NaN")
-        return lightest, semiring.min_plus
+        return lightest, semiring.min_plus, dtype
     lightest, heaviest = int(A.reduce_scalar(monoid.min).value), int(A.reduce_scalar(monoid.max).value)
-    if dtype.kind == "f" or max(heaviest, -lightest) * max(A.nrows - 1, 1) <= LARGEST:
-        return lightest, semiring.min_plus
+    longest = max(heaviest, -lightest) * max(A.nrows, 1)
+    if dtype.kind == "i" and longest < np.iinfo(np.int32).max:
+        return lightest, semiring.min_plus[np.int32], np.dtype(np.int32)
+    if dtype.kind == "f" or longest <= LARGEST:
+        return lightest, semiring.min_plus, dtype
     if lightest < 0 or heaviest > LARGEST:
         raise InvalidValue(
             f"{name}: weights from {lightest} to {heaviest} may not fit int64 when added; give dtype=float")
-    return lightest, capped_plus
+    return lightest, capped_plus, dtype
 
 
 def _signed(A: Matrix, dtype: np.dtype) -> Matrix:
@@ -194,7 +200,7 @@ def _bucket_width(A: Matrix) -> float:
     mean, degree = total / max(A.nvals, 1), A.nvals / max(A.nrows, 1)
     if not 0 < mean < np.inf:
         return 1.0
-    return mean * (16 if degree < 8 else 8 / degree)
+    return mean * (24 if degree < 8 else 8 / degree)
 
 
 def _bellman_ford(name: str, A: Matrix, dist: Vector, min_plus) -> None:

@@ -19,6 +19,7 @@ from spgraph.block.width import index_dtype
 from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, NO_MASK, Mask, MaskView, view_mask
 from spgraph.engine.vector_write import NO_IDS, scatter, write, write_chain
+from spgraph.engine.workspace import workspace
 from spgraph.kernels.cpu._specialise import get_kernel
 from spgraph.kernels.cpu._threads import parallel_for, split_even
 from spgraph.kernels.cpu.elementwise import AppliedNode, EwiseNode, LeafNode, chain_kernel
@@ -375,12 +376,15 @@ def _selected(u, view: MaskView, op, thunk, dtype):
                   "T_FULL": u.format == "full"}
         kernel = _kernels[key] = get_kernel(select_list if sparse else select_bitmap, consts, ops)
     gid = NO_IDS if natural else u.partition.to_global
-    size = u.nvals if sparse else u.size
-    indices = np.empty(size, index_dtype(u.size))
-    values = cast_array(u.values, dtype) if u.iso else np.empty(size, dtype)
     if sparse:
+        size = u.nvals
+        indices = np.empty(size, index_dtype(u.size))
+        values = cast_array(u.values, dtype) if u.iso else np.empty(size, dtype)
         count = kernel(size, u.indices, u.values, thunk, gid, view.present, view.values, indices, values)
         return indices[:count], values if u.iso else values[:count]
+    size = u.size
+    space = workspace(size)  # kept: fresh memory of this size costs more than the selection
+    indices, values = space.indices, cast_array(u.values, dtype) if u.iso else space.array("values", dtype)
     present = EMPTY_BITS if u.present is None else u.present
     bounds = split_even(size, size)
     args = (present, u.values, thunk, gid, view.present, view.values, indices, values)
