@@ -15,6 +15,7 @@ import numpy as np
 
 from semirings.dtypes import ALL, BOOL, FP64, INT64, UINT64, DataType, lookup_dtype
 from semirings.exceptions import DomainMismatch, InvalidValue
+from semirings.expr import inputs
 from spgraph._base import RANK
 
 INT64_MAX = 2**63 - 1
@@ -69,6 +70,21 @@ def fit(value: Any, dtype: DataType, function: str, argument: str) -> np.generic
     if not low <= plain <= high:
         raise _does_not_fit(value, dtype, function, argument)
     return make(plain)
+
+
+def fit_operand(value: Any, op: Any, side: str, function: str, argument: str) -> np.generic:
+    """A number bound to one side ("x" or "y") of a typed operator, as a NumPy scalar.
+
+    It must fit the type of that side, unless the operator never looks at it: ``pair`` and positional operators
+    take any number.
+    """
+    dtype = op.type if side == "x" else op.type2
+    try:
+        return fit(value, dtype, function, argument)
+    except InvalidValue:
+        if {side, "thunk"} & inputs(op.expr):
+            raise
+        return infer_dtype(value, function, argument).np_type.type(value)
 
 
 def _plain(value, function, argument):

@@ -11,7 +11,7 @@ from semirings.exceptions import EmptyObject
 from spgraph import _check as check
 from spgraph import _resolve as resolve
 from spgraph._base import CLASSES, RANK, Collection
-from spgraph._convert import fit, infer_dtype
+from spgraph._convert import fit, fit_operand, infer_dtype
 from spgraph._plans import MaskSelect, Recipe, ewise_text
 from spgraph.infix import Arithmetic, Comparable
 from spgraph.mask import Mask, to_shape
@@ -120,8 +120,8 @@ class Elementwise(Collection, Comparable, Arithmetic):
         left, ltype = bound_scalar(left_default, "ewise_union", "left_default", unsigned)
         right, rtype = bound_scalar(right_default, "ewise_union", "right_default", unsigned)
         op = resolve.union(op, self.dtype, other.dtype, ltype, rtype, "ewise_union")
-        left = fit(left, op.type, "ewise_union", "left_default")
-        right = fit(right, op.type2, "ewise_union", "right_default")
+        left = fit_operand(left, op, "x", "ewise_union", "left_default")
+        right = fit_operand(right, op, "y", "ewise_union", "right_default")
         return _combined("union", "ewise_union", self, other, op, left, right)
 
     def apply(self, op: Any, right: Any = None, *, left: Any = None):
@@ -160,13 +160,13 @@ class Elementwise(Collection, Comparable, Arithmetic):
         if right is None:
             value, other = bound_scalar(left, "apply", "left", dtype)
             op = resolve.bound(op, other, dtype, "apply", "left")
-            value = fit(value, op.type, "apply", "left")
+            value = fit_operand(value, op, "x", "apply", "left")
             return self._lazy(self._apply_plan(self, op, value, None, None), op.return_type)
         if left is not None:
             raise TypeError("apply: left and right were both given, but an operator binds one of them")
         value, other = bound_scalar(right, "apply", "right", dtype)
         op = resolve.bound(op, dtype, other, "apply", "right")
-        value = fit(value, op.type2, "apply", "right")
+        value = fit_operand(value, op, "y", "apply", "right")
         if resolve.is_indexed(op):
             return self._lazy(self._apply_plan(self, op, None, None, value), op.return_type)
         return self._lazy(self._apply_plan(self, op, None, value, None), op.return_type)

@@ -14,7 +14,7 @@ from spgraph import _resolve as resolve
 from spgraph._base import CLASSES, EMPTY, RANK, Operand
 from spgraph._chains import INFIX_CLASSES, Infix
 from spgraph._compare import close_values
-from spgraph._convert import describe, fit, infer_dtype, is_number
+from spgraph._convert import describe, fit, fit_operand, infer_dtype, is_number
 from spgraph._plans import ComputeRecipe
 from spgraph._scalar_plans import Element, ScalarApply, ScalarEwise
 from spgraph.expression import Expression
@@ -147,8 +147,8 @@ class ScalarLike(Operand, Arithmetic):
         ltype = infer_dtype(number_of(left_default, "ewise_union"), "ewise_union", "left_default")
         rtype = infer_dtype(number_of(right_default, "ewise_union"), "ewise_union", "right_default")
         op = resolve.union(op, self.dtype, other.dtype, ltype, rtype, "ewise_union")
-        left = fit(number_of(left_default, "ewise_union"), op.type, "ewise_union", "left_default")
-        right = fit(number_of(right_default, "ewise_union"), op.type2, "ewise_union", "right_default")
+        left = fit_operand(number_of(left_default, "ewise_union"), op, "x", "ewise_union", "left_default")
+        right = fit_operand(number_of(right_default, "ewise_union"), op, "y", "ewise_union", "right_default")
         return ScalarExpression(ScalarEwise("union", self, other, op, left, right), op.return_type)
 
     def apply(self, op: Any, right: Any = None, *, left: Any = None) -> ScalarExpression:
@@ -168,12 +168,12 @@ class ScalarLike(Operand, Arithmetic):
         other = _to_scalar(right if left is None else left, "apply", self.dtype)
         if left is None:
             op = resolve.bound(op, self.dtype, other.dtype, "apply", "right")
-            value = fit(other._full("apply"), op.type2, "apply", "right")
+            value = fit_operand(other._full("apply"), op, "y", "apply", "right")
             index = resolve.is_indexed(op)
             plan = ScalarApply(self, op, None, None if index else value, value if index else None)
         else:
             op = resolve.bound(op, other.dtype, self.dtype, "apply", "left")
-            plan = ScalarApply(self, op, fit(other._full("apply"), op.type, "apply", "left"), None, None)
+            plan = ScalarApply(self, op, fit_operand(other._full("apply"), op, "x", "apply", "left"), None, None)
         return ScalarExpression(plan, op.return_type)
 
     def select(self, op: Any, thunk: Any = None) -> ScalarExpression:

@@ -10,7 +10,7 @@ import graphblas
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import DTYPES, FLOATS, NUMERIC, matrices, operator_names, scalars, vectors, writes
+from strategies import DTYPES, FLOATS, NUMERIC, masks, matrices, operator_names, scalars, vectors, writes
 from test_oracle_ewise import typed_binary
 
 UNARY = ("identity", "ainv", "minv", "abs", "lnot", "bnot", "one", "signum", "isnan", "isinf", "isfinite")
@@ -171,7 +171,8 @@ def test_select_by_place(agree, data):
 @given(data=st.data())
 def test_select_by_comparison_and_mask(agree, data):
     dtype = data.draw(st.sampled_from(("INT8", "INT32", "INT64", "UINT16", "FP64")))
-    spec, mat, flags = data.draw(vectors(5, dtype)), data.draw(matrices(3, 4, dtype)), data.draw(vectors(5))
+    spec, mat = data.draw(vectors(5, dtype)), data.draw(matrices(3, 4, dtype))
+    flags = data.draw(masks(5)).parent
     number = data.draw(st.sampled_from([0, 1, 2]))
 
     def select(gb):

@@ -115,8 +115,10 @@ def test_called_operators(agree, data):
 @given(data=st.data())
 def test_positional(agree, data):
     name = data.draw(st.sampled_from([f"{o}{i}{one}" for o in ("first", "second") for i in "ij" for one in ("", "1")]))
-    u, v = data.draw(vectors(5)), data.draw(vectors(5))
-    A, B = data.draw(matrices(3, 4)), data.draw(matrices(3, 4))
+    d1 = data.draw(st.sampled_from(DTYPES))
+    d2 = data.draw(st.sampled_from([d for d in DTYPES if unify(d1, d)]))
+    u, v = data.draw(vectors(5, d1)), data.draw(vectors(5, d2))
+    A, B = data.draw(matrices(3, 4, d1)), data.draw(matrices(3, 4, d2))
 
     def positional(gb):
         op = getattr(gb.binary.ss, name)

@@ -186,3 +186,14 @@ def test_the_number_of_threads_belongs_to_the_thread_that_asked():
         thread.join()
         assert _threads.threads() == 5
     assert seen != [5]
+
+
+def test_pair_takes_any_number():
+    v = sg.Vector.from_coo([0], [1], dtype="INT8", size=2)
+    w = sg.Vector.from_coo([1], [1.0], size=2)
+    for number in (2.5, np.inf, np.nan):
+        assert v.apply(sg.binary.pair, right=number).new().to_dict() == {0: 1}
+        assert v.apply(sg.binary.pair, left=number).new().to_dict() == {0: 1}
+        assert v.ewise_union(w, sg.binary.pair, number, number).new().to_dict() == {0: 1, 1: 1}
+    with pytest.raises(sg.exceptions.InvalidValue, match=r"thunk|right is 2\.5"):
+        v.apply(sg.indexunary.rowindex, 2.5)
