@@ -238,8 +238,12 @@ class FunctionOp(OpBase):
     def _from_function(cls, name: str, func: Callable[..., Any], *, anonymous: bool) -> Any:
         if not callable(func):
             raise TypeError(f"{cls.kind}: a function of NumPy values is wanted, not {func!r}")
-        op = cls(name, func, anonymous=anonymous)
-        if not op.types:  # traces for every type, so that errors show now
+        return cls._checked(cls(name, func, anonymous=anonymous))
+
+    @staticmethod
+    def _checked(op: Any) -> Any:
+        """The operator, if it works with any type; it is traced for every type, so that errors show now."""
+        if not op.types:
             why = "; ".join(sorted(set(op._reasons.values())))
             raise UdfParseError(f"{op!r} works with no type: {why}")
         return op

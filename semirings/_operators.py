@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,6 +57,14 @@ class UnaryOp(FunctionOp):
         return f"write {self!r}(A), which is A.apply({self!r})"
 
 
+def _parameters(func: Callable[..., Any]) -> int:
+    """How many parameters a function has; 0 if it does not say."""
+    try:
+        return len(signature(func).parameters)
+    except (TypeError, ValueError):  # a NumPy ufunc, a builtin
+        return 0
+
+
 class BinaryOp(FunctionOp):
     """Two values in, one value out: ``binary.plus``.
 
@@ -73,6 +82,12 @@ class BinaryOp(FunctionOp):
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the operands."""
         return ("x", "y", "ix", "jx", "iy", "jy") if self.is_positional else ("x", "y")
+
+    @classmethod
+    def _from_function(cls, name: str, func: Callable[..., Any], *, anonymous: bool) -> Any:
+        if callable(func) and _parameters(func) == 6:
+            return cls._checked(cls(name, func, anonymous=anonymous, positional=True))
+        return super()._from_function(name, func, anonymous=anonymous)
 
     @property
     def monoid(self) -> Any:

@@ -41,7 +41,8 @@ def register_new(name: str, func: Callable[..., Any]) -> BinaryOp:
         Where it will be found; dots make namespaces (``"my.op"`` is ``binary.my.op``).
     func : callable
         A function or lambda of two NumPy values. It is traced: it may use NumPy's ufuncs, np.where,
-        np.clip and the like, and look at ``x.dtype``, but not branch on the value.
+        np.clip and the like, and look at ``x.dtype``, but not branch on the value. With six parameters
+        ``(x, y, ix, jx, iy, jy)`` it also gets row and column of both (INT64), as an index-binary operator.
 
     Raises
     ------

@@ -16,12 +16,15 @@
     ├── NullPointer
     ├── UninitializedObject
     ├── InsufficientSpace
-    ├── OutOfMemory (MemoryError)
+    ├── OutOfMemory (MemoryError)            a device or the host has no room
+    ├── NoDevice (RuntimeError)              a GPU that was asked for cannot be used
+    ├── DeviceMismatch (ValueError)          operands lie on different devices
     ├── NotImplementedException (NotImplementedError)
     └── Panic                               an error inside the engine
 """
 
 __all__ = [
+    "DeviceMismatch",
     "DimensionMismatch",
     "DomainMismatch",
     "EmptyObject",
@@ -31,6 +34,7 @@ __all__ = [
     "InvalidIndex",
     "InvalidObject",
     "InvalidValue",
+    "NoDevice",
     "NoValue",
     "NotImplementedException",
     "NullPointer",
@@ -100,6 +104,16 @@ class InsufficientSpace(GraphblasException):
 
 class OutOfMemory(GraphblasException, MemoryError):
     """A device or the host has no room for an object."""
+
+    is_told = False  # whether the message names operation, object, device and a remedy
+
+
+class NoDevice(GraphblasException, RuntimeError):
+    """A GPU that was asked for is not there, or something that it takes is missing; the message says what helps."""
+
+
+class DeviceMismatch(GraphblasException, ValueError):
+    """Operands lie on different devices; ``.to(device)`` moves them."""
 
 
 class NotImplementedException(GraphblasException, NotImplementedError):

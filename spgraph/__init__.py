@@ -39,7 +39,7 @@ __version__ = "0.1.0"
 
 # Imported when first used: they need more than NumPy, or more time than an import should take.
 _LAZY_MODULES = ("algorithms", "bench", "generators", "io", "oracle", "validate")
-_LAZY_NAMES = {"Context": "spgraph.context"}
+_LAZY_NAMES = {"Context": "spgraph.context", "estimate": "spgraph._estimate"}
 
 __all__ = [
     "Context",
@@ -51,6 +51,7 @@ __all__ = [
     "bench",
     "binary",
     "dtypes",
+    "estimate",
     "exceptions",
     "generators",
     "indexunary",

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from semirings.dtypes import INT64
-from semirings.expr import Expr, Input, cast_array, evaluate
+from semirings.dtypes import INT64, lookup_dtype
+from semirings.expr import Call, Cast, Expr, Input, cast_array, evaluate, inputs, substitute, walk
 from spgraph import engine
 from spgraph._base import CLASSES
 from spgraph._plans import ComputeRecipe, Recipe
@@ -22,39 +22,40 @@ from spgraph.scalar import ScalarExpression
 __all__ = ["reduce_lines", "reduce_matrix", "reduce_vector"]
 
 
-class MapOp:
-    """What an aggregator makes of each entry, as a typed unary operator for the engine."""
+class TreeOp:
+    """An expression over ``x``, or over ``x`` and ``y``, as a typed operator for the engine."""
 
-    __slots__ = ("expr", "key", "return_type", "type", "type2")
+    __slots__ = ("expr", "inputs", "key", "kind", "return_type", "type", "type2")
 
-    inputs = ("x",)
     positional = False
-    kind = "unary"
     name = "map"
 
-    def __init__(self, expr: Expr, type_: Any, return_type: Any):
+    def __init__(self, expr: Expr, type_: Any, type2: Any = None):
         self.expr = expr
-        self.type = self.type2 = type_
-        self.return_type = return_type
-        self.key = ("unary", expr, type_.name)
+        self.kind = "unary" if type2 is None else "binary"
+        self.inputs = ("x",) if type2 is None else ("x", "y")
+        self.type = type_
+        self.type2 = type_ if type2 is None else type2
+        self.return_type = lookup_dtype(expr.dtype)
+        self.key = (self.kind, expr, type_.name, self.type2.name)
 
     @property
-    def parent(self) -> MapOp:
+    def parent(self) -> TreeOp:
         """Itself: there is no untyped form."""
         return self
 
-    def numpy(self, x: Any) -> np.ndarray:
+    def numpy(self, *args: Any) -> np.ndarray:
         """The NumPy reference."""
-        array = cast_array(x, self.type.np_type)
-        result = evaluate(self.expr, {"x": array})
-        return np.array(np.broadcast_to(result, array.shape), self.return_type.np_type)
+        arrays = [cast_array(x, dtype.np_type) for x, dtype in zip(args, (self.type, self.type2))]
+        result = evaluate(self.expr, dict(zip(self.inputs, arrays)))
+        return np.array(np.broadcast_to(result, arrays[0].shape), self.return_type.np_type)
 
 
-def _map_of(agg: Any, part: Any) -> MapOp | None:
+def _map_of(agg: Any, part: Any) -> TreeOp | None:
     """The operator of a part, or None if entries are taken as they are."""
     if part.map == Input("x", agg.type.np_type):
         return None
-    return MapOp(part.map, agg.type, part.monoid.type)
+    return TreeOp(part.map, agg.type)
 
 
 def _of_nothing(agg: Any, allow_empty: bool) -> Any:
@@ -91,7 +92,7 @@ def reduce_vector(v: Any, agg: Any, allow_empty: bool) -> ScalarExpression:
 
     def pick():
         ids, values = v._coo()
-        return agg.numpy(values, ids)
+        return _one(v._device, values, ids if agg.gives == "index" else values, agg.pick)
 
     def text(names):
         return f"{v._formula(names)}.reduce({agg!r})"
@@ -110,15 +111,32 @@ def reduce_matrix(A: Any, agg: Any, allow_empty: bool) -> ScalarExpression:
     def text(names):
         return f"{A._formula(names)}.reduce_scalar({agg!r})"
 
-    empty = _of_nothing(agg, allow_empty)
-    return _scalar(agg, empty, lambda: A.nvals, reduce_part, lambda: agg.numpy(A._coo()[2]), text, A)
+    def pick():
+        values = A._coo()[2]
+        return _one(A._device, values, values, agg.pick)
+
+    return _scalar(agg, _of_nothing(agg, allow_empty), lambda: A.nvals, reduce_part, pick, text, A)
 
 
-def _mapped(block: MatrixBlock, transposed: bool, op: MapOp | None) -> MatrixBlock:
+def _one(device: Any, values: Any, result: Any, pick: str) -> Any:
+    """The item of `result` at the place of the picked value, or None."""
+    if not values.size:
+        return None
+    if pick in ("first", "last"):
+        where = 0 if pick == "first" else values.size - 1
+    else:
+        xp = device.xp
+        real = values.dtype.kind == "f" and not bool(xp.isnan(values).all())
+        where = int(getattr(xp, f"nanarg{pick}" if real else f"arg{pick}")(values))
+    return device.to_host(result[where : where + 1])[0]
+
+
+def _mapped(block: MatrixBlock, transposed: bool, op: TreeOp | None) -> MatrixBlock:
     """The block with every entry mapped, not transposed."""
     if op is None:
         return block
-    mapped = MatrixBlock(block.nrows, block.ncols, op.return_type.np_type, rows=block.rows, cols=block.cols)
+    np_type, device = op.return_type.np_type, block.device
+    mapped = MatrixBlock(block.nrows, block.ncols, np_type, rows=block.rows, cols=block.cols, device=device)
     engine.matrix_apply(mapped, None, None, False, block, transposed, op)
     return mapped
 
@@ -140,41 +158,64 @@ def reduce_lines(A: Any, agg: Any, columns: bool) -> VectorExpression:
 
 def _reduced(A: Any, agg: Any, columns: bool, size: int) -> VectorBlock:
     block, transposed = A._block, A._is_transposed != columns
-    results = []
-    for part in agg.parts:
-        out = VectorBlock(size, part.monoid.return_type.np_type)
+    leaves = {}
+    for k, part in enumerate(agg.parts):
+        out = VectorBlock(size, part.monoid.return_type.np_type, device=block.device)
         mapped = _mapped(block, False, _map_of(agg, part))
         engine.matrix_reduce_rows(out, None, None, False, mapped, transposed, part.monoid)
-        results.append(engine.vector_coo(out))
-    ids = results[0][0]
-    values = agg.finish_numpy(*(values for _, values in results))
-    return engine.build_vector(size, ids, np.broadcast_to(values, ids.shape), agg.return_type.np_type)
+        leaves[f"r{k}"] = engine.Leaf(out)
+    if isinstance(agg.finish, Input):
+        return leaves[agg.finish.name].block
+    result = VectorBlock(size, agg.return_type.np_type, device=block.device)
+    engine.vector_chain(result, None, None, False, _tree(agg.finish, leaves))
+    return result
+
+
+def _tree(e: Expr, leaves: dict[str, engine.Leaf]) -> Any:
+    """An expression over vectors as the engine takes it: operators of one or two operands."""
+    found = sorted((node for node in walk(e) if isinstance(node, Input)), key=repr)
+    if len(found) <= 2:
+        operands: list[Any] = [leaves[part.name] for part in found]
+        types = [part.dtype for part in found]
+        expr = substitute(e, {part.name: Input(name, part.dtype) for part, name in zip(found, "xy")})
+    else:
+        parts = [arg for arg in e.args if inputs(arg)]
+        operands = [_tree(arg, leaves) for arg in parts]
+        types = [part.dtype for part in parts]
+        names = iter("xy")
+        args = tuple(Input(next(names), arg.dtype) if inputs(arg) else arg for arg in e.args)
+        expr = Cast(args[0], e.dtype) if isinstance(e, Cast) else Call(str(e.label), args, e.dtype)
+    op = TreeOp(expr, *map(lookup_dtype, types))
+    return engine.Apply(op, *operands) if len(operands) == 1 else engine.Ewise("mult", op, *operands)
 
 
 def _picked(A: Any, agg: Any, columns: bool, size: int) -> VectorBlock:
     """One entry per line: the first in an order that says which."""
     operand = A._eval()
+    device = operand._device
+    xp = device.xp
     lines, others, values = (operand.T if columns else operand)._coo()
-    order = _preference(values, agg.pick)
-    order = order[np.argsort(lines[order], kind="stable")]
+    order = _preference(xp, values, agg.pick)
+    order = order[xp.argsort(lines[order], kind="stable")]
     sorted_lines = lines[order]
-    first = np.flatnonzero(np.r_[True, sorted_lines[1:] != sorted_lines[:-1]]) if lines.size else order
+    first = xp.ones(order.size, np.bool_)
+    first[1:] = sorted_lines[1:] != sorted_lines[:-1]
     chosen = order[first]
     result = (others if agg.gives == "index" else values)[chosen]
     dtype = INT64 if agg.gives == "index" else agg.return_type
-    return engine.build_vector(size, lines[chosen], result, dtype.np_type)
+    return engine.build_vector(size, lines[chosen], result, dtype.np_type, device=device)
 
 
-def _preference(values: np.ndarray, pick: str) -> np.ndarray:
+def _preference(xp: Any, values: Any, pick: str) -> Any:
     """Positions of entries, the preferred ones first; NaN comes last, equal values in their order."""
     if pick == "first":
-        return np.arange(values.size)
+        return xp.arange(values.size)
     if pick == "last":
-        return np.arange(values.size)[::-1]
+        return xp.arange(values.size)[::-1]
     if pick == "min":
-        return np.argsort(values, kind="stable")  # NumPy puts NaN last
-    order = (values.size - 1 - np.argsort(values[::-1], kind="stable"))[::-1]
+        return xp.argsort(values, kind="stable")  # which puts NaN last
+    order = (values.size - 1 - xp.argsort(values[::-1], kind="stable"))[::-1]
     if values.dtype.kind != "f":
         return order
-    missing = np.isnan(values[order])
-    return np.r_[order[~missing], order[missing]]
+    missing = xp.isnan(values[order])
+    return xp.concatenate([order[~missing], order[missing]])

@@ -7,6 +7,7 @@ The protocol by which operands and expressions meet; all of it is internal:
 
 - ``x._block``: the storage (an expression is evaluated for it, once, and keeps the value);
 - ``x._node()``: the same as a leaf or branch of an element-wise tree (vectors);
+- ``x._device``: where the operands lie, and the result will (vectors and matrices; nothing is computed for it);
 - ``x._run(out, mask, accum, replace)``: compute x into a block (vectors and matrices);
 - ``x._formula(names)``: how x is written.
 """
@@ -58,6 +59,43 @@ class Collection(Operand):
     """Base of what is a Vector or a Matrix."""
 
     __slots__ = ()
+
+    @property
+    def _device(self) -> Any:
+        return self._block.device
+
+    @property
+    def device(self) -> str:
+        """Name of the device that holds it: "cpu" or, for a GPU, "cuda:0"."""
+        return self._device.name
+
+    def to(self, device: str) -> Any:
+        """The same on another device: itself if it is there, else a copy.
+
+        Parameters
+        ----------
+        device : {"cpu", "cuda", "cuda:N", "auto"}
+            As for `Context`.
+
+        Raises
+        ------
+        NoDevice
+            If it is a GPU that cannot be used.
+        OutOfMemory
+            If there is no room.
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> v = sg.Vector.from_coo([0, 2], [5, 7]).to("cpu")
+        >>> v.device, v.to("cpu") is v
+        ('cpu', True)
+        """
+        from spgraph.context import find_device
+
+        wanted = find_device(device, "to: device")
+        operand = self._eval()
+        return operand if operand._device is wanted else operand._moved(wanted)
 
     def __bool__(self) -> bool:
         name = type(self).__name__

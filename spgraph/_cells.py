@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spgraph import engine
-
 __all__ = ["Grid", "matrix_grid", "number_text", "vector_grid"]
 
 WIDTH = 88  # characters of a line of text
@@ -70,7 +68,7 @@ def vector_grid(v: Any) -> Grid | None:
     if not size:
         return None
     if size <= WHOLE:
-        ids, values = engine.vector_coo(block)
+        ids, values = _all_entries(block)
         found = dict(zip(ids.tolist(), map(number_text, values)))
         grid = _vector_lines(list(range(size)), [found.get(i, "") for i in range(size)])
         if grid.width() <= WIDTH:
@@ -100,15 +98,24 @@ def _ends(block: Any) -> tuple[np.ndarray, np.ndarray]:
     """The first and last entries of a block, by global id; at least as many as are shown."""
     count = FIRST + LAST + 1
     if block.partition.natural and block.format == "full":
-        ids = np.arange(block.size) if block.size <= 2 * count else np.r_[:count, block.size - count : block.size]
-        values = np.full(ids.size, block.values[0]) if block.iso else block.values[ids]
-        return ids, values
-    ids, values = engine.vector_coo(block)
-    return (
-        (ids, values)
-        if ids.size <= 2 * count
-        else (np.r_[ids[:count], ids[-count:]], np.r_[values[:count], values[-count:]])
-    )
+        if block.size <= 2 * count:
+            return _all_entries(block)
+        ids = np.r_[:count, block.size - count : block.size]
+        return ids, np.full(ids.size, block.values[0]) if block.iso else _both_ends(block, block.values, count)
+    ids, values = block.coo()
+    if ids.size <= 2 * count:
+        return block.device.to_host(ids), block.device.to_host(values)
+    return _both_ends(block, ids, count), _both_ends(block, values, count)
+
+
+def _all_entries(block: Any) -> tuple[np.ndarray, np.ndarray]:
+    ids, values = block.coo()
+    return block.device.to_host(ids), block.device.to_host(values)
+
+
+def _both_ends(block: Any, array: Any, count: int) -> np.ndarray:
+    """The first and the last `count` items of an array of the block's device."""
+    return np.concatenate([block.device.to_host(part) for part in (array[:count], array[-count:])])
 
 
 # ---- matrices ---------------------------------------------------------------------------
@@ -166,27 +173,32 @@ def corner_entries(A: Any, rows: list[int], columns: list[int]) -> dict[tuple[in
     wanted = np.zeros(0, np.int64) if not columns else np.asarray(columns)
     found = {}
     for i in rows:
-        row = i if block.rows.natural else int(block.rows.to_local[i])
-        start, stop = int(block.indptr[row]), int(block.indptr[row + 1])
-        ids = block.cols.globals_of(block.indices[start:stop]).astype(np.int64)
+        ids, values = _row(block, block.rows.local_of(i))
         for k in np.flatnonzero(np.isin(ids, wanted)).tolist():
-            value = block.values[0 if block.iso else start + k]
-            found[i, int(ids[k])] = number_text(value)
+            found[i, int(ids[k])] = number_text(values[0 if block.iso else k])
     return found
+
+
+def _row(block: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and values (one, if iso) of a stored row."""
+    to_host = block.device.to_host
+    start, stop = to_host(block.indptr[row : row + 2]).tolist()
+    ids = to_host(block.cols.globals_of(block.indices[start:stop]).astype(np.int64))
+    return ids, block.values if block.iso else to_host(block.values[start:stop])
 
 
 def _entry_list(A: Any) -> Grid:
     """The first entries that are stored, one per line."""
     operand = A.T if A._is_transposed else A
     block = operand._block
-    rows = np.flatnonzero(np.diff(block.indptr))[:FIRST]
+    xp, to_host = block.device.xp, block.device.to_host
+    rows = xp.flatnonzero(xp.diff(block.indptr))[:FIRST]
     lines = []
-    for row in rows.tolist():
-        for k in range(int(block.indptr[row]), min(int(block.indptr[row + 1]), int(block.indptr[row]) + 2)):
-            i = int(block.rows.globals_of(np.array([row]))[0])
-            j = int(block.cols.globals_of(block.indices[k : k + 1])[0])
+    for row, i in zip(to_host(rows).tolist(), to_host(block.rows.globals_of(rows)).tolist()):
+        ids, values = _row(block, row)
+        for k, j in enumerate(ids[:2].tolist()):
             pair = (j, i) if A._is_transposed else (i, j)
-            lines.append([*map(str, pair), number_text(block.values[0 if block.iso else k])])
+            lines.append([*map(str, pair), number_text(values[0 if block.iso else k])])
     lines = sorted(lines[:FIRST], key=lambda line: (int(line[0]), int(line[1])))
     if block.nvals > len(lines):
         lines.append([GAP, GAP, GAP])

@@ -38,6 +38,10 @@ class Infix:
     def _plan(self):
         return self._default()._plan
 
+    @property
+    def _device(self):
+        return self.left._device
+
     def _default(self):
         if self._expression is None:
             kind, left, right = self._kind, self.left, self.right

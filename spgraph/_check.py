@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from semirings.exceptions import DimensionMismatch
+from semirings.exceptions import DeviceMismatch, DimensionMismatch
 from spgraph._base import RANK
 from spgraph._convert import describe
 
@@ -37,6 +37,18 @@ def given_name(x: Any) -> str | None:
 def count(number: int, what: str) -> str:
     """``1 row``, ``2 rows``."""
     return f"{number} {what if number == 1 else _PLURAL[what]}"
+
+
+def same_device(function: str, left: Any, right: Any) -> None:
+    """Operands of one expression lie on one device."""
+    if left._device is not right._device:
+        a, b = letters(left, right)
+        raise elsewhere(function, a, left.device, b, right.device)
+
+
+def elsewhere(function: str, a: str, device: str, b: str, other: str) -> DeviceMismatch:
+    """The error for two operands on two devices."""
+    return DeviceMismatch(f'{function}: {a} is on {device}, but {b} is on {other}; write {b}.to("{device}")')
 
 
 def mxv(A: Any, v: Any) -> None:

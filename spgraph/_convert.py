@@ -16,7 +16,9 @@ import numpy as np
 from semirings.dtypes import ALL, BOOL, FP64, INT64, UINT64, DataType, lookup_dtype
 from semirings.exceptions import DomainMismatch, InvalidValue
 from semirings.expr import inputs
+from spgraph._arrays import given_array, home_of
 from spgraph._base import RANK
+from spgraph.context import HOST, Device
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
@@ -109,16 +111,22 @@ def _does_not_fit(value, dtype, function, argument):
     return InvalidValue(f"{function}: {argument} is {value}, which {dtype} can't hold")
 
 
-def to_values(values: Any, dtype: Any, function: str, argument: str = "values") -> tuple[np.ndarray, DataType]:
-    """Values from a caller as an array of a supported dtype; a scalar gives a 0-d array.
+def to_values(
+    values: Any, dtype: Any, function: str, argument: str = "values", device: Device = HOST
+) -> tuple[Any, DataType]:
+    """Values from a caller as an array of a supported dtype, NumPy's or (if they were there) one of `device`.
 
-    The array is the caller's own where nothing had to change: copy before keeping it.
+    A scalar gives a 0-d array. The array is the caller's own where nothing had to change: copy before keeping it.
     """
     if RANK.get(type(values)) == 0:
         if values.is_empty:
             raise InvalidValue(f"{function}: {argument} is an empty Scalar")
         values = np.asarray(values.value, values.dtype.np_type)
-    array = values if isinstance(values, np.ndarray) else _from_sequence(values, function, argument)
+    array = given_array(values, device, function, argument)
+    if array is None:
+        array = _from_sequence(values, function, argument)
+    elif array.ndim == 0:
+        array = device.to_host(array)
     if array.dtype.kind not in "biuf":
         raise DomainMismatch(
             f"{function}: {argument} have dtype {array.dtype}, which is not supported; "
@@ -126,7 +134,7 @@ def to_values(values: Any, dtype: Any, function: str, argument: str = "values") 
         )
     source = lookup_dtype(array.dtype)
     target = source if dtype is None else lookup_dtype(dtype)
-    return cast_values(array, target, function, argument), target
+    return cast_values(array, target, function, argument, home_of(array, device)), target
 
 
 def _from_sequence(values, function, argument):
@@ -164,8 +172,9 @@ def _exact_integers(values, array, function, argument):
     return objects.astype(np.uint64)
 
 
-def cast_values(array: np.ndarray, dtype: DataType, function: str, argument: str = "values") -> np.ndarray:
-    """`array` as `dtype`, or InvalidValue naming the first value that can't be held."""
+def cast_values(array: Any, dtype: DataType, function: str, argument: str, home: Device) -> Any:
+    """An array of `home` as `dtype`, or InvalidValue naming the first value that can't be held."""
+    xp = home.xp
     target = dtype.np_type
     source = array.dtype
     if source == target:
@@ -175,19 +184,18 @@ def cast_values(array: np.ndarray, dtype: DataType, function: str, argument: str
     with np.errstate(invalid="ignore", over="ignore"):
         result = array.astype(target)
         if target.kind == "f":
-            bad = np.isinf(result) & np.isfinite(array) if source.kind == "f" else np.isinf(result)
+            bad = xp.isinf(result) & xp.isfinite(array) if source.kind == "f" else xp.isinf(result)
         elif source.kind == "f":
             # 2.0**63 is the first float beyond INT64; comparing with float limits is exact at both ends
             low, high = _RANGES[dtype.name][2:]
-            bad = ~((array >= low) & (array < float(high + 1)) & (array == np.trunc(array)))
+            bad = ~((array >= low) & (array < float(high + 1)) & (array == xp.trunc(array)))
         else:
             low, high = _RANGES[dtype.name][2:]
             bad = (array < low) | (array > high)
     if bad.any():
-        where = int(np.argmax(bad.ravel()))
-        raise InvalidValue(
-            f"{function}: {argument} hold {array.ravel()[where]} (position {where}), which {dtype} can't hold"
-        )
+        where = int(xp.argmax(bad.ravel()))
+        value = home.to_host(array.ravel()[where : where + 1])[0]
+        raise InvalidValue(f"{function}: {argument} hold {value} (position {where}), which {dtype} can't hold")
     return result
 
 

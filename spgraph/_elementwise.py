@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from semirings import binary, monoid
 from semirings import select as selectops
 from semirings.dtypes import UINT64
@@ -201,6 +203,7 @@ class Elementwise(Collection, Comparable, Arithmetic):
                 raise TypeError("select: thunk was given, but a mask takes none")
             matched = None if isinstance(op, Mask) else _as_comparison(self, op)
             if matched is None:
+                check.same_device("select: mask", self, op.parent if isinstance(op, Mask) else op)
                 return self._lazy(MaskSelect(self, to_shape(op, self.shape, "select")), self.dtype)
             op, thunk = matched
         value, other = (0, None) if thunk is None else bound_scalar(thunk, "select", "thunk", self.dtype)
@@ -242,6 +245,7 @@ def _ewise(kind, function, left, right, op):
 
 def _combined(kind, function, left, right, op, ldefault=None, rdefault=None):
     shape = check.ewise_shape(left, right, function)
+    check.same_device(function, left, right)
     if left.ndim != right.ndim:
         plan = Recipe(
             lambda: _broadcast(kind, left, right, op, ldefault, rdefault),
@@ -260,7 +264,7 @@ def _broadcast(kind, left, right, op, ldefault, rdefault):
     matrix = matrix._eval()
     if matrix._is_transposed:
         matrix = matrix.new()
-    ones = CLASSES[1].from_scalar(True, matrix.ncols if column else matrix.nrows)
+    ones = CLASSES[1]._full(matrix._device, np.True_, matrix.ncols if column else matrix.nrows)
     dtype = vector.dtype
     spread = vector.outer(ones, binary.first[dtype]) if column else ones.outer(vector, binary.second[dtype])
     spread = spread.new(mask=matrix.S if kind == "mult" else None)

@@ -1,4 +1,4 @@
-"""Graphs by name: a file, or a generator with its numbers, as in ``rmat:18``."""
+"""Graphs by name: a file, a folder of raw CSR arrays, or a generator with its numbers, as in ``rmat:18``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from semirings.exceptions import InvalidValue
 
-__all__ = ["FORMS", "is_generator", "load"]
+__all__ = ["FOLDERS", "FORMS", "is_generator", "load", "parse"]
 
 FORMS = {
     "rmat": "rmat:SCALE[:EDGE_FACTOR]",
@@ -20,6 +20,7 @@ FORMS = {
     "star": "star:N",
     "complete": "complete:N",
 }
+FOLDERS = "a folder with rowptr.i32, col.i32 and w.f32"
 SHAPE = re.compile(r"(\d+)(?:x(\d+))?")
 
 
@@ -42,14 +43,14 @@ def load(
     Parameters
     ----------
     spec : str
-        A file that `spgraph.io.read` reads, or one of `FORMS`.
+        A file that `spgraph.io.read` reads, a folder (see `spgraph.bench._folder`), or one of `FORMS`.
     weights : {None, "int"}
         What generators that have a choice give to edges.
     order : {"natural", "degree"}, optional
     seed : int
         For generators.
     symmetrize, dup_op
-        For files, see `spgraph.io.read`. Generators make undirected graphs without duplicates.
+        For files, see `spgraph.io.read`. Folders and generators have undirected graphs without duplicates.
 
     Raises
     ------
@@ -64,19 +65,30 @@ def load(
     (6, 6)
     """
     if is_generator(spec):
-        call, numbers = _parse(spec)
+        call, numbers = parse(spec)
         if call.__name__ != "grid":  # a grid has weights anyhow
             return call(*numbers, weights=weights, seed=seed, order=order)
         return call(*numbers, seed=seed, order=order)
     if not os.path.exists(spec):
         forms = ", ".join(form.split(" or ")[0] for form in FORMS.values())
         raise FileNotFoundError(f"{spec}: no such file, and no generator either ({forms})")
+    if os.path.isdir(spec):
+        return _read_folder(spec, order)
     from spgraph import io
 
     return io.read(spec, symmetrize=symmetrize, dup_op=dup_op, order=order)
 
 
-def _parse(spec: str) -> tuple[Callable[..., Any], list[int]]:
+def _read_folder(spec: str, order: str | None):
+    from spgraph.bench import _folder
+
+    if not _folder.is_folder(spec):
+        raise FileNotFoundError(f"{spec}: wanted a file, or {FOLDERS}")
+    return _folder.read_folder(spec, order)
+
+
+def parse(spec: str) -> tuple[Callable[..., Any], list[int]]:
+    """The generator that `spec` names, and its numbers."""
     from spgraph import generators
 
     name, *words = spec.split(":")

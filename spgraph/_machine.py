@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
@@ -9,8 +10,16 @@ import platform
 import subprocess
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-__all__ = ["commit", "cpu_model", "machine", "memory", "optional_packages", "version_of", "versions"]
+from semirings.exceptions import NoDevice
+from spgraph.kernels.cuda import driver
+from spgraph.kernels.cuda.memory import memory as gpu_memory
+
+__all__ = [
+    "caches", "commit", "cpu_model", "cuda", "gpu_problem", "gpus", "machine", "memory", "optional_packages",
+    "version_of", "versions",
+]  # fmt: skip
 
 # package on the index, module, extra of ours that brings it
 OPTIONAL = (
@@ -20,7 +29,7 @@ OPTIONAL = (
     ("jupyterlab", "jupyterlab", "notebooks"),
     ("cupy", "cupy", "cuda13"),
 )
-BROUGHT_BY = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy")}  # names under which a module is installed
+BROUGHT_BY = {"cupy": driver.CUPY_PACKAGES}  # names under which a module is installed
 
 
 def version_of(package: str) -> str | None:
@@ -76,6 +85,91 @@ def memory() -> dict[str, int]:
         return {}
 
 
+# ---- GPUs ------------------------------------------------------------------------------
+def gpus(machine: driver.Machine = driver.HERE) -> list[dict[str, Any]]:
+    """The cards that the driver lists; none without a driver.
+
+    Returns
+    -------
+    list of dict
+        ``device`` ("cuda:0"), ``name``, ``capability`` ("9.0"), ``memory`` (bytes: total, and free where CuPy can
+        tell), ``problem`` (why it cannot be used; None if it can).
+    """
+    try:
+        cards = driver.open_driver(machine).cards
+    except NoDevice:
+        return []
+    found = []
+    for card in cards:
+        problem = _problem(card.number, machine)
+        memory: dict[str, int | None] = {"total": card.memory}
+        if problem is None:
+            memory["free"] = gpu_memory(machine.module("cupy"), card.number).free
+        capability = "{}.{}".format(*card.capability)
+        found.append({"device": f"cuda:{card.number}", "name": card.name, "capability": capability, "memory": memory,
+                      "problem": problem})  # fmt: skip
+    return found
+
+
+def gpu_problem(machine: driver.Machine = driver.HERE) -> str | None:
+    """Why programs that name no device compute on the CPU, in one sentence; None if they have a GPU."""
+    problems = [gpu["problem"] for gpu in gpus(machine)] or [_problem(0, machine)]
+    return None if None in problems else problems[0]
+
+
+def _problem(number: int, machine: driver.Machine) -> str | None:
+    try:
+        driver.check(number, machine)
+    except NoDevice as error:
+        return str(error)
+    return None
+
+
+def cuda(machine: driver.Machine = driver.HERE) -> dict[str, str]:
+    """Versions of what a GPU takes, as far as they can be told: driver, its CUDA, CuPy, its CUDA, NVRTC."""
+    found: dict[str, str] = {}
+    with contextlib.suppress(Exception):  # `gpu_problem` says what is wrong
+        cuda = driver.open_driver(machine).version
+        found |= {"driver": _driver_version() or "unknown", "cuda": "{}.{}".format(*cuda)}
+        if machine.has_module("cupy"):
+            cupy = machine.module("cupy")
+            found["cupy"] = cupy.__version__
+            runtime = cupy.cuda.runtime.runtimeGetVersion()
+            found["runtime"] = f"{runtime // 1000}.{runtime % 1000 // 10}"
+            found["nvrtc"] = "{}.{}".format(*cupy.cuda.nvrtc.getVersion())
+    return found
+
+
+def _driver_version() -> str | None:
+    """The driver's own version, such as 580.65.06."""
+    try:
+        words = Path("/proc/driver/nvidia/version").read_text().split()
+    except OSError:
+        return None
+    return next((word for word in words if "." in word and word.replace(".", "").isdecimal()), None)
+
+
+def caches() -> list[dict[str, Any]]:
+    """Folders in which compiled kernels are kept: name, folder, number of kernels, bytes."""
+    from spgraph.kernels.cpu import _specialise
+
+    cupy = Path(os.environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache")
+    return [
+        _cache("cpu", _specialise.cache_dir(), ".py"),
+        *([_cache("cupy", cupy, ".cubin")] if cupy.is_dir() else []),
+    ]
+
+
+def _cache(name: str, folder: Path, suffix: str) -> dict[str, Any]:
+    kernels = size = 0
+    for parent, _, files in os.walk(folder):  # other processes may take files away meanwhile
+        for file in files:
+            kernels += file.endswith(suffix)
+            with contextlib.suppress(OSError):
+                size += os.path.getsize(os.path.join(parent, file))
+    return {"name": name, "folder": str(folder), "kernels": kernels, "bytes": size}
+
+
 def commit() -> str | None:
     """The git commit that spgraph runs from, with a + if files differ from it; None outside a repository."""
     folder = Path(__file__).resolve().parent.parent
@@ -105,6 +199,8 @@ def machine(*packages: str) -> dict:
         "cores": os.cpu_count(),
         "threads": _threads.threads(),
         "memory": memory().get("total"),
+        "gpus": gpus(),
+        "cuda": cuda(),
         "system": platform.platform(),
         "versions": versions(*packages),
     }

@@ -10,10 +10,12 @@ import numpy as np
 
 from semirings.dtypes import lookup_dtype
 from semirings.exceptions import DimensionMismatch, InvalidValue, OutputNotEmpty
-from spgraph import engine
+from spgraph import context, engine
+from spgraph._arrays import given_array, home_of
 from spgraph._convert import fit, to_order, to_size, to_values
 from spgraph._elementwise import bound_scalar
 from spgraph._matrix_build import built, csr_block, expanded
+from spgraph._room import making
 from spgraph._vector_make import is_present
 from spgraph.block import MatrixBlock
 from spgraph.indexing import infer_size, to_ids
@@ -51,9 +53,10 @@ class MatrixMake:
 
         Parameters
         ----------
-        rows, columns : sequence of int
-            In any order.
-        values : sequence or scalar, default 1.0
+        rows, columns : sequence or array of int
+            In any order. Arrays may be CuPy's, PyTorch's or others that have ``__cuda_array_interface__`` or
+            ``__dlpack__``.
+        values : sequence, array or scalar, default 1.0
             One per entry, or one for all (stored once: an unweighted graph keeps no values).
         dtype : optional
             By default that of the values.
@@ -77,12 +80,14 @@ class MatrixMake:
         >>> A.nvals, A.shape, A.dtype
         (3, (3, 3), INT64)
         """
-        rows = to_ids(rows, "from_coo", "rows")
-        columns = to_ids(columns, "from_coo", "columns")
-        nrows = _size(nrows, rows, "rows", "nrows")
-        ncols = _size(ncols, columns, "columns", "ncols")
-        block = built(nrows, ncols, rows, columns, values, dtype, dup_op, "from_coo")
-        return cls._wrap(block, name)
+        device = context.device()
+        with making("from_coo", device):
+            rows = to_ids(rows, "from_coo", "rows", device, narrow=True)
+            columns = to_ids(columns, "from_coo", "columns", device, narrow=True)
+            nrows = _size(nrows, rows, "rows", "nrows")
+            ncols = _size(ncols, columns, "columns", "ncols")
+            block = built(nrows, ncols, rows, columns, values, dtype, dup_op, "from_coo", device)
+            return cls._wrap(block, name)
 
     @classmethod
     def from_edgelist(
@@ -115,7 +120,9 @@ class MatrixMake:
         own: Any = None
         rows: Any
         columns: Any
-        if isinstance(edgelist, np.ndarray):
+        array = given_array(edgelist, context.device(), "from_edgelist", "edgelist")
+        if array is not None:
+            edgelist = array
             if edgelist.ndim != 2 or edgelist.shape[1] != 2:
                 raise InvalidValue(
                     f"from_edgelist: edgelist has shape {edgelist.shape}, but (n, 2) was wanted; "
@@ -146,21 +153,26 @@ class MatrixMake:
         nrows: int | None = None,
         ncols: int | None = None,
         name: str | None = None,
+        copy: bool = True,
     ) -> Matrix:
-        """A Matrix from CSR arrays, as SciPy has them; they are copied.
+        """A Matrix from CSR arrays, as SciPy has them.
 
         Parameters
         ----------
-        indptr : sequence of int, length nrows + 1
-        col_indices : sequence of int
-            Columns of row i are ``col_indices[indptr[i]:indptr[i + 1]]``, in any order.
-        values : sequence or scalar, default 1.0
+        indptr : sequence or array of int, length nrows + 1
+        col_indices : sequence or array of int
+            Columns of row i are ``col_indices[indptr[i]:indptr[i + 1]]``, in any order. Arrays may be CuPy's,
+            PyTorch's or others, as for `from_coo`.
+        values : sequence, array or scalar, default 1.0
         dtype, name
             As for `from_coo`.
         nrows : int, optional
             Checked against `indptr`.
         ncols : int, optional
             By default the largest column plus one.
+        copy : bool, default True
+            False shares the arrays that are on the Matrix's device, of the right dtype (indices of 32 bits where they
+            suffice) and sorted within rows: they must not be written to as long as the Matrix is in use.
 
         Examples
         --------
@@ -168,8 +180,11 @@ class MatrixMake:
         >>> sg.Matrix.from_csr([0, 2, 2, 3], [0, 1, 1], [5, 6, 7]).to_dicts()
         {0: {0: 5, 1: 6}, 2: {1: 7}}
         """
-        block = csr_block(indptr, col_indices, values, dtype, nrows, ncols, "from_csr", ("nrows", "ncols"))
-        return cls._wrap(block, name)
+        device = context.device()
+        with making("from_csr", device):
+            names = ("nrows", "ncols")
+            block = csr_block(indptr, col_indices, values, dtype, nrows, ncols, "from_csr", names, device, copy)
+            return cls._wrap(block, name)
 
     @classmethod
     def from_csc(
@@ -184,7 +199,10 @@ class MatrixMake:
         name: str | None = None,
     ) -> Matrix:
         """A Matrix from CSC arrays; see `from_csr`."""
-        block = csr_block(indptr, row_indices, values, dtype, ncols, nrows, "from_csc", ("ncols", "nrows"))
+        device = context.device()
+        with making("from_csc", device):
+            names = ("ncols", "nrows")
+            block = csr_block(indptr, row_indices, values, dtype, ncols, nrows, "from_csc", names, device)
         return cls._wrap(block, None).T.new(name=name)
 
     @classmethod
@@ -201,7 +219,8 @@ class MatrixMake:
         name: str | None = None,
     ) -> Matrix:
         """A Matrix from CSR arrays of the rows that are not empty, which `compressed_rows` names."""
-        rows, columns = expanded(compressed_rows, indptr, col_indices, "from_dcsr", "compressed_rows")
+        device = context.device()
+        rows, columns = expanded(compressed_rows, indptr, col_indices, "from_dcsr", "compressed_rows", device)
         return cls.from_coo(rows, columns, values, dtype, nrows=nrows, ncols=ncols, name=name)
 
     @classmethod
@@ -218,7 +237,8 @@ class MatrixMake:
         name: str | None = None,
     ) -> Matrix:
         """A Matrix from CSC arrays of the columns that are not empty, which `compressed_cols` names."""
-        columns, rows = expanded(compressed_cols, indptr, row_indices, "from_dcsc", "compressed_cols")
+        device = context.device()
+        columns, rows = expanded(compressed_cols, indptr, row_indices, "from_dcsc", "compressed_cols", device)
         return cls.from_coo(rows, columns, values, dtype, nrows=nrows, ncols=ncols, name=name)
 
     @classmethod
@@ -276,6 +296,7 @@ class MatrixMake:
         Parameters
         ----------
         values : array of two dimensions
+            Also CuPy's, PyTorch's and others, as for `from_coo`.
         missing_value : scalar, optional
             Values equal to it (NaN: those that are NaN) become absent.
         dtype, name : optional
@@ -286,16 +307,9 @@ class MatrixMake:
         >>> sg.Matrix.from_dense([[0, 5], [6, 0]], missing_value=0).to_dicts()
         {0: {1: 5}, 1: {0: 6}}
         """
-        array, dtype = to_values(values, dtype, "from_dense")
-        if array.ndim == 0:
-            raise TypeError("from_dense: values are one number; use Matrix.from_scalar(value, nrows, ncols)")
-        if array.ndim != 2:
-            raise DimensionMismatch(f"from_dense: values have {array.ndim} dimensions, but 2 were wanted")
-        present = np.ones(array.shape, bool) if missing_value is None else is_present(array, missing_value)
-        rows, columns = np.nonzero(present)
-        nrows, ncols = array.shape
-        block = engine.build_matrix(nrows, ncols, rows, columns, array[rows, columns], dtype.np_type)
-        return cls._wrap(block, name)
+        device = context.device()
+        with making("from_dense", device):
+            return cls._wrap(dense_matrix(values, missing_value, dtype, device), name)
 
     @classmethod
     def from_scalar(cls, value: Any, nrows: int, ncols: int, dtype: Any = None, *, name: str | None = None) -> Matrix:
@@ -312,11 +326,14 @@ class MatrixMake:
         number, found = bound_scalar(value, "from_scalar", "value")
         dtype = found if dtype is None else lookup_dtype(dtype)
         number = fit(number, dtype, "from_scalar", "value")
-        block = MatrixBlock(nrows, ncols, dtype.np_type)
-        if nrows and ncols:
-            indptr = np.arange(0, nrows * ncols + 1, ncols)
-            block.set_csr(indptr, np.tile(np.arange(ncols), nrows), np.array([number]), iso=True)
-        return cls._wrap(block, name)
+        device = context.device()
+        with making("from_scalar", device):
+            block = MatrixBlock(nrows, ncols, dtype.np_type, device=device)
+            if nrows and ncols:
+                xp = device.xp
+                indptr = xp.arange(0, nrows * ncols + 1, ncols)
+                block.set_csr(indptr, xp.tile(xp.arange(ncols), nrows), np.array([number]), iso=True)
+            return cls._wrap(block, name)
 
     def build(
         self,
@@ -345,9 +362,24 @@ class MatrixMake:
             raise OutputNotEmpty(f"build: the Matrix has {block.nvals} entries; give clear=True to replace them")
         nrows = block.nrows if nrows is None else to_size(nrows, "build", "nrows")
         ncols = block.ncols if ncols is None else to_size(ncols, "build", "ncols")
-        rows, columns = to_ids(rows, "build", "rows"), to_ids(columns, "build", "columns")
-        dtype = self.dtype
-        block.assume(built(nrows, ncols, rows, columns, values, dtype, dup_op, "build"))
+        device = block.device
+        with making("build", device):
+            rows, columns = to_ids(rows, "build", "rows", device), to_ids(columns, "build", "columns", device)
+            block.assume(built(nrows, ncols, rows, columns, values, self.dtype, dup_op, "build", device))
+
+
+def dense_matrix(values: Any, missing_value: Any, dtype: Any, device: context.Device) -> MatrixBlock:
+    """A block on `device` with one value per position; see `Matrix.from_dense`."""
+    array, dtype = to_values(values, dtype, "from_dense", device=device)
+    if array.ndim == 0:
+        raise TypeError("from_dense: values are one number; use Matrix.from_scalar(value, nrows, ncols)")
+    if array.ndim != 2:
+        raise DimensionMismatch(f"from_dense: values have {array.ndim} dimensions, but 2 were wanted")
+    xp = home_of(array, device).xp
+    present = xp.ones(array.shape, np.bool_) if missing_value is None else is_present(array, missing_value)
+    rows, columns = xp.nonzero(present)
+    nrows, ncols = array.shape
+    return engine.build_matrix(nrows, ncols, rows, columns, array[rows, columns], dtype.np_type, device=device)
 
 
 def _size(given, ids, argument, name):

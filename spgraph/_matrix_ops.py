@@ -6,6 +6,7 @@ from typing import Any
 
 from semirings import binary, monoid, semiring
 from semirings.exceptions import DimensionMismatch, InvalidValue
+from semirings.expr import cast_array
 from spgraph import _check as check
 from spgraph import _resolve as resolve
 from spgraph import engine
@@ -34,9 +35,8 @@ class MatrixLike(MatrixReads):
     def _lazy(self, plan: Any, dtype: Any, shape: tuple | None = None) -> MatrixExpression:
         return MatrixExpression(plan, dtype, self.shape if shape is None else shape)
 
-    @staticmethod
-    def _empty(dtype: Any, shape: tuple, name: str | None):
-        return CLASSES[2](dtype, *shape, name=name)
+    def _empty(self, dtype: Any, shape: tuple, name: str | None):
+        return CLASSES[2]._on(self._device, dtype, *shape, name=name)
 
     def _indexed(self, index: tuple):
         i, j = index
@@ -80,6 +80,7 @@ class MatrixLike(MatrixReads):
         rows, columns = self.shape
         if columns != other._size:
             check.mxv(self, other)
+        check.same_device("mxv", self, other)
         return VectorExpression(MxV(self, other, op, self._is_transposed, False), op.return_type, rows)
 
     def mxm(self, other: Any, op: Any = semiring.plus_times) -> MatrixExpression:
@@ -107,6 +108,7 @@ class MatrixLike(MatrixReads):
         """
         check.operand("mxm", "other", other, 2)
         check.mxm(self, other)
+        check.same_device("mxm", self, other)
         op = resolve.semiring(op, self.dtype, other.dtype, "mxm")
         return MatrixExpression(MxM(self, other, op), op.return_type, (self.shape[0], other.shape[1]))
 
@@ -126,6 +128,7 @@ class MatrixLike(MatrixReads):
         {0: {0: 4}, 1: {1: 6}, 2: {2: 6}, 3: {3: 9}}
         """
         check.operand("kronecker", "other", other, 2)
+        check.same_device("kronecker", self, other)
         op = resolve.binary(op, self.dtype, other.dtype, "kronecker")
         rows, columns = self.shape[0] * other.shape[0], self.shape[1] * other.shape[1]
         shape = to_size(rows, "kronecker", "nrows"), to_size(columns, "kronecker", "ncols")
@@ -277,7 +280,7 @@ class MatrixLike(MatrixReads):
         nrows, ncols = self.shape
         size = max(0, min(nrows + k, ncols) if k < 0 else min(ncols - k, nrows))
         if not size:
-            return CLASSES[1](self.dtype if dtype is None else dtype, 0, name=name)
+            return CLASSES[1]._on(self._device, self.dtype if dtype is None else dtype, 0, name)
         block = engine.vector_diag(operand._block, operand._is_transposed, k)
         vector = CLASSES[1]._wrap(block, name)
         return vector if dtype is None else vector.dup(dtype, name=name)
@@ -286,7 +289,8 @@ class MatrixLike(MatrixReads):
 def _power(A: Any, n: int, op: Any):
     """A multiplied by itself: the binary digits of n say which squares take part."""
     if n == 0:
-        return CLASSES[1].from_scalar(op.binaryop.monoid.identity, A.nrows, A.dtype).diag()
+        identity = cast_array(op.binaryop.monoid.identity, A.dtype.np_type)[()]
+        return CLASSES[1]._full(A._device, identity, A.nrows).diag()
     square, result = A, None
     while True:
         n, bit = divmod(n, 2)

@@ -13,6 +13,7 @@ class MxM(Plan):
     """A B over a semiring."""
 
     __slots__ = ("A", "B", "op")
+    first = "A"
 
     def __init__(self, A, B, op):
         self.A = A._eval()
@@ -33,6 +34,7 @@ class Kronecker(Plan):
     """The Kronecker product."""
 
     __slots__ = ("A", "B", "op")
+    first = "A"
 
     def __init__(self, A, B, op):
         self.A = A._eval()
@@ -51,6 +53,7 @@ class Outer(Plan):
     """The outer product of two vectors."""
 
     __slots__ = ("op", "u", "v")
+    first = "u"
 
     def __init__(self, u, v, op):
         self.u = u._eval()
@@ -68,6 +71,7 @@ class MatrixApply(Plan):
     """op(A), op(left, A), op(A, right), or an index-unary op(A, i, j, thunk)."""
 
     __slots__ = ("left", "op", "operand", "right", "thunk")
+    first = "operand"
 
     def __init__(self, A, op, left, right, thunk):
         self.operand = A._eval()
@@ -99,6 +103,7 @@ class MatrixEwise(Plan):
     """Union ("add"), intersection ("mult") or union with defaults ("union") of two matrices."""
 
     __slots__ = ("kind", "ldefault", "left", "op", "rdefault", "right")
+    first = "left"
 
     def __init__(self, kind, left, right, op, ldefault=None, rdefault=None):
         self.kind = kind
@@ -135,6 +140,7 @@ class MatrixSelect(Plan):
     """The entries of A for which op(A, i, j, thunk) holds."""
 
     __slots__ = ("A", "op", "thunk")
+    first = "A"
 
     def __init__(self, A, op, thunk):
         self.A = A._eval()
@@ -153,6 +159,7 @@ class MatrixExtract(Plan):
     """A[I, J]."""
 
     __slots__ = ("A", "I", "J")
+    first = "A"
 
     def __init__(self, A, I, J):  # noqa: E741
         self.A = A._eval()

@@ -14,9 +14,10 @@ from spgraph import engine
 from spgraph._compare import close_values, equal_values
 from spgraph._convert import to_order
 from spgraph._elementwise import Elementwise
+from spgraph._room import making
 from spgraph._vector_reads import dense
+from spgraph.context import HOST
 from spgraph.indexing import parse_key
-from spgraph.partition import NATURAL
 
 __all__ = ["MatrixReads"]
 
@@ -42,10 +43,16 @@ class MatrixReads(Elementwise):
         """Number of entries."""
         return self._block.nvals
 
-    def _coo(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows, columns and values, by row and column."""
+    def _coo(self) -> tuple:
+        """Rows, columns and values, by row and column, as arrays of the device."""
         operand = self._eval()
-        return engine.matrix_coo(operand._block, operand._is_transposed)
+        return engine.matrix_coo(operand._block, operand._is_transposed, on_device=True)
+
+    def _on_host(self, function: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same as NumPy arrays, for what leaves spgraph."""
+        operand = self._eval()
+        with making(function, operand._device):
+            return engine.matrix_coo(operand._block, operand._is_transposed)
 
     def _element(self, index: tuple[int, int]):
         operand = self._eval()
@@ -55,7 +62,7 @@ class MatrixReads(Elementwise):
         return engine.matrix_get(operand._block, row, column)
 
     def _parse_key(self, key: Any) -> tuple:
-        return parse_key(key, self.shape)
+        return parse_key(key, self.shape, self._device)
 
     def __getitem__(self, key: Any):
         """``A[i, j]``, ``A[i, J]``, ``A[I, j]`` or ``A[I, J]``: a lazy expression, or an output for ``<<``.
@@ -84,7 +91,7 @@ class MatrixReads(Elementwise):
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """The ``(row, column)`` pairs that have an entry, by row and column."""
-        rows, columns, _ = self._coo()
+        rows, columns, _ = self._on_host("iter")
         return zip(rows.tolist(), columns.tolist())
 
     def _single(self, index: Any, function: str) -> tuple[int, int]:
@@ -138,7 +145,7 @@ class MatrixReads(Elementwise):
         >>> sg.Matrix.from_coo([1, 0], [0, 1], [5, 6]).to_coo()
         (array([0, 1]), array([1, 0]), array([6, 5]))
         """
-        i, j, vals = self._coo()
+        i, j, vals = self._on_host("to_coo")
         if values and dtype is not None:
             vals = cast_array(vals, lookup_dtype(dtype).np_type)
         return (i if rows else None), (j if columns else None), (vals if values else None)
@@ -157,24 +164,19 @@ class MatrixReads(Elementwise):
         >>> sg.Matrix.from_coo([0, 2], [1, 0], [5, 6]).to_csr()
         (array([0, 1, 1, 2]), array([1, 0]), array([5, 6]))
         """
-        indptr, indices, values = self._csr()
-        return (
-            indptr,
-            indices,
-            values if dtype is None else cast_array(values, lookup_dtype(dtype).np_type),
-        )
+        own = self._csr()
+        with making("to_csr", HOST):
+            indptr, indices, values = map(self._device.to_host, own)
+            values = values.copy() if values is own[2] else values
+            if dtype is not None:
+                values = cast_array(values, lookup_dtype(dtype).np_type)
+            return indptr.astype(np.int64), indices.astype(np.int64), values
 
-    def _csr(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _csr(self) -> tuple:
+        """The same as arrays of the device, in the block's index widths; they may be the block's own."""
         operand = self._eval()
-        block, transposed = operand._block, operand._is_transposed
-        if transposed and not block.has_transpose:  # don't make and keep one for an export
-            rows, columns, values = self._coo()
-            return _pointers(rows, self.nrows), columns, values
-        block = block.oriented(transposed)
-        if not (block.rows.natural and block.cols.natural):
-            block = block.copy().rehome(NATURAL, NATURAL)
-        values = np.full(block.nvals, block.values[0]) if block.iso and block.nvals else block.values.copy()
-        return block.indptr.astype(np.int64), block.indices.astype(np.int64), values
+        with making("to_csr", operand._device):
+            return engine.matrix_csr(operand._block, operand._is_transposed)
 
     def to_csc(self, dtype: Any = None, *, sort: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``(indptr, row indices, values)`` by columns; see `to_csr`."""
@@ -207,7 +209,7 @@ class MatrixReads(Elementwise):
         array([[0, 5],
                [6, 0]])
         """
-        rows, columns, values = self._coo()
+        rows, columns, values = self._on_host("to_dense")
         missing = self.nrows * self.ncols - rows.size
         if fill_value is None and missing:
             raise TypeError(f"to_dense: {missing} positions have no entry; give fill_value")
@@ -263,19 +265,18 @@ class MatrixReads(Elementwise):
     ) -> bool:
         """Whether shapes and structures are the same, and values nearly so; see `Vector.isclose`."""
         other = check.operand("isclose", "other", other, 2)
-        return self._same(other, check_dtype, lambda a, b: close_values(a, b, rel_tol, abs_tol, equal_nan))
+        return self._same(other, check_dtype, lambda xp, a, b: close_values(xp, a, b, rel_tol, abs_tol, equal_nan))
 
     def _same(self, other, check_dtype, compare) -> bool:
         if (check_dtype and self.dtype is not other.dtype) or self.shape != other.shape:
             return False
+        check.same_device("isequal", self, other)
         if self.nvals != other.nvals:
             return False
-        rows, columns, values = self._coo()
-        other_rows, other_columns, other_values = other._coo()
-        same = np.array_equal(rows, other_rows) and np.array_equal(columns, other_columns)
-        return same and compare(values, other_values)
-
-
-def _pointers(sorted_ids: np.ndarray, size: int) -> np.ndarray:
-    """Where each of 0..size-1 starts in a sorted list."""
-    return np.concatenate([[0], np.cumsum(np.bincount(sorted_ids, minlength=size))]).astype(np.int64)
+        left, right = self._eval(), other._eval()
+        with making("isequal", self._device):
+            indptr, columns, values = engine.matrix_csr(left._block, left._is_transposed)
+            other_indptr, other_columns, other_values = engine.matrix_csr(right._block, right._is_transposed)
+            xp = self._device.xp
+            same = xp.array_equal(indptr, other_indptr) and xp.array_equal(columns, other_columns)
+            return bool(same) and compare(xp, values, other_values)

@@ -8,6 +8,7 @@ import numpy as np
 
 from semirings.exceptions import DimensionMismatch
 from semirings.expr import cast_array
+from spgraph import _check as check
 from spgraph import engine
 from spgraph._base import EMPTY, RANK
 from spgraph._convert import describe, is_number
@@ -26,7 +27,7 @@ class MatrixWrite(Output):
 
     __slots__ = ()
 
-    def _update(self, value, mask=None, accum=None, replace=False, changed=None, input_mask=None) -> None:
+    def _write(self, value, mask=None, accum=None, replace=False, changed=None, input_mask=None) -> None:
         rank = RANK.get(type(value))
         if changed is not None:
             raise TypeError("changed: it goes with vectors, as in w(accum, changed=c) << u.vxm(A)")
@@ -40,15 +41,16 @@ class MatrixWrite(Output):
                 raise TypeError(
                     f"<<: the right side is {describe(value)}, but a Matrix, an expression or a number was wanted"
                 )
-            self._assign(tuple(map(all_of, shape)), value, mask, accum, replace, False)
+            self._write_part(tuple(map(all_of, shape)), value, mask, accum, replace, False)
             return
         if value.shape != shape:
             raise DimensionMismatch(f"<<: the output has shape {shape}, but the result has shape {value.shape}")
+        check.same_device("<<", self, value)
         if mask is not None:
             mask = self._whole_mask(mask)
         value._run(self._block, mask, accum, replace)
 
-    def _assign(self, index, value, mask, accum, replace, sub) -> None:
+    def _write_part(self, index, value, mask, accum, replace, sub) -> None:
         block = self._block
         i, j = index
         part = tuple(axis.size for axis in index if not isinstance(axis, int))
@@ -70,7 +72,7 @@ class MatrixWrite(Output):
             return
         i, j = (single(axis) if isinstance(axis, int) else axis for axis in index)
         if value is None:
-            value = MatrixBlock(i.size, j.size, block.dtype)
+            value = MatrixBlock(i.size, j.size, block.dtype, device=block.device)
         if isinstance(value, MatrixBlock):
             value = (value, False)
         engine.matrix_assign(block, mask, accum, replace, value, i, j, sub=sub)
@@ -80,19 +82,19 @@ class MatrixWrite(Output):
         block = self._block
         line, along = index if row else index[::-1]
         if not isinstance(value, VectorBlock):
-            u = VectorBlock(along.size, block.dtype if value is None else value.dtype)
+            u = VectorBlock(along.size, block.dtype if value is None else value.dtype, device=block.device)
             if value is not None and along.size:
                 u.set_full(np.array([value]), iso=True)
             value = u
         if mask is None or line_mask:
             engine.matrix_assign_line(block, mask, accum, replace, value, along, line, row=row, sub=sub)
             return
-        ids, values = engine.vector_coo(value)
-        zeros = np.zeros(ids.size, np.int64)
+        ids, values = value.coo()
+        zeros = block.device.xp.zeros(ids.size, np.int64)
         if row:
-            upcast = engine.build_matrix(1, value.size, zeros, ids, values, value.dtype)
+            upcast = engine.build_matrix(1, value.size, zeros, ids, values, value.dtype, device=block.device)
         else:
-            upcast = engine.build_matrix(value.size, 1, ids, zeros, values, value.dtype)
+            upcast = engine.build_matrix(value.size, 1, ids, zeros, values, value.dtype, device=block.device)
         i, j = (single(axis) if isinstance(axis, int) else axis for axis in index)
         engine.matrix_assign(block, mask, accum, replace, (upcast, False), i, j, sub=sub)
 
@@ -109,6 +111,7 @@ class MatrixWrite(Output):
             wanted = self.shape
         if mask.parent.shape != wanted:
             raise mask_mismatch(mask, wanted)
+        check.same_device("C[...] << x: mask", self, mask.parent)
 
     def _assigned(self, part, value, accum) -> Any:
         """What is to be assigned: a block, (block, transposed), a NumPy scalar, or None to delete."""
@@ -116,6 +119,7 @@ class MatrixWrite(Output):
         if rank and rank == len(part):
             if value.shape != part:
                 raise DimensionMismatch(f"C[...] << x: x has shape {value.shape}, but the index selects shape {part}")
+            check.same_device("C[...] << x", self, value)
             if rank == 1:
                 return value._block
             value = value._eval()
@@ -127,4 +131,4 @@ class MatrixWrite(Output):
         if rank is not None or not part or isinstance(value, (str, bytes)) or value is None:
             wanted = ("a number", "a Vector, a number or a list", "a Matrix, a number or an array")[len(part)]
             raise TypeError(f"C[...] << x: x is {describe(value)}, but {wanted} was wanted")
-        return listed(value, part, self.dtype, accum)
+        return listed(value, part, self.dtype, accum, self._block.device)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from semirings.exceptions import DimensionMismatch
+from spgraph import _check as check
 from spgraph import _resolve as resolve
 from spgraph._base import EMPTY, RANK
 from spgraph._convert import describe
+from spgraph._room import is_about_memory, out_of_memory, written
 from spgraph.expression import Updater
 from spgraph.infix import InPlace
 from spgraph.mask import (
@@ -43,11 +45,32 @@ replace = _Replace()
 class Output(InPlace):
     """Writing to a Vector or a Matrix.
 
-    A subclass gives ``_update(value, mask, accum, replace, changed, input_mask)`` and
-    ``_assign(index, value, mask, accum, replace, sub)``.
+    A subclass gives ``_write(value, mask, accum, replace, changed, input_mask)`` and
+    ``_write_part(index, value, mask, accum, replace, sub)``.
     """
 
     __slots__ = ()
+
+    def _update(self, value: Any, *how: Any) -> None:
+        """``self << value``: `_write` on the object's device, which says what did not fit if memory runs out."""
+        self._on_device(self._write, value, *how)
+
+    def _assign(self, index: Any, value: Any, *how: Any) -> None:
+        """``self[index] << value``, in the same way."""
+        self._on_device(self._write_part, index, value, *how)
+
+    def _on_device(self, write, *args):
+        device = self._block.device
+        try:
+            if device.on_host:
+                write(*args)
+            else:
+                with device:
+                    write(*args)
+        except (MemoryError, RuntimeError) as error:
+            if not is_about_memory(error):
+                raise
+            raise out_of_memory(error, written(self, args), device) from error
 
     def __call__(
         self,
@@ -72,9 +95,10 @@ class Output(InPlace):
             Delete the entries that the mask does not allow.
         input_mask : Mask, optional
             For ``C(input_mask=m) << A[I, J]``: a mask over A.
-        changed : Vector, optional
+        changed : Vector, or a selection of one, optional
             For ``w(accum, changed=c) << u.vxm(A)`` and ``A.mxv(u)``: afterwards c holds exactly the
-            entries of w that are new or differ from before. Use it as the next frontier.
+            entries of w that are new or differ from before. Use it as the next frontier; c may be u. With
+            ``changed=select.valuelt(c, limit)`` it holds those of them that the selection accepts.
 
         Examples
         --------
@@ -132,6 +156,7 @@ class Output(InPlace):
         shape, wanted = mask.parent.shape, self.shape
         if shape != wanted:
             raise mask_mismatch(mask, wanted)
+        check.same_device("<<: mask", self, mask.parent)
         return mask._engine()
 
 

@@ -25,6 +25,12 @@ class Plan:
     __slots__ = ()
     weight: Any = 1
     method: ClassVar[str] = ""
+    first: ClassVar[str]  # the slot of an operand that is a vector or a matrix: all are on one device
+
+    @property
+    def device(self) -> Any:
+        """Where the operands lie."""
+        return getattr(self, self.first)._device
 
     def run(self, out, mask, accum, replace):
         raise NotImplementedError
@@ -47,6 +53,7 @@ class MxV(Plan):
     """A u, or with `flipped` (and A transposed once more) u A."""
 
     __slots__ = ("A", "flipped", "op", "transposed", "u")
+    first = "A"
 
     def __init__(self, A, u, op, transposed, flipped):
         self.A = A._eval()
@@ -55,12 +62,13 @@ class MxV(Plan):
         self.transposed = transposed
         self.flipped = flipped
 
-    def run(self, out, mask, accum, replace, changed=None):
+    def run(self, out, mask, accum, replace, changed=None, changed_if=None):
         A = self.A._block
         u = self.u._block
         if (A.nrows if self.transposed else A.ncols) != u.size:
             raise resized("vxm" if self.flipped else "mxv")
-        engine.mxv(out, mask, accum, replace, A, self.transposed, u, self.op, flipped=self.flipped, changed=changed)
+        engine.mxv(out, mask, accum, replace, A, self.transposed, u, self.op, flipped=self.flipped, changed=changed,
+                   changed_if=changed_if)
 
     def formula(self, names):
         A, u = self.A._formula(names), self.u._formula(names)
@@ -73,6 +81,7 @@ class VectorApply(Plan):
     """op(u), op(left, u), op(u, right), or an index-unary op(u, i, 0, thunk)."""
 
     __slots__ = ("left", "op", "operand", "right", "thunk", "weight")
+    first = "operand"
 
     def __init__(self, u, op, left, right, thunk):
         self.operand = u = shorten(u)
@@ -96,6 +105,7 @@ class VectorEwise(Plan):
     """Union ("add"), intersection ("mult") or union with defaults ("union") of two vectors."""
 
     __slots__ = ("kind", "ldefault", "left", "op", "rdefault", "right", "weight")
+    first = "left"
 
     def __init__(self, kind, left, right, op, ldefault=None, rdefault=None):
         self.kind = kind
@@ -121,10 +131,12 @@ class VectorEwise(Plan):
 class VectorSelect(Plan):
     """The entries of u for which op(u, i, 0, thunk) holds."""
 
-    __slots__ = ("op", "thunk", "u")
+    __slots__ = ("of_vector", "op", "thunk", "u")
+    first = "u"
 
     def __init__(self, u, op, thunk):
         self.u = u._eval()
+        self.of_vector = self.u is u  # not of an expression's value
         self.op = op
         self.thunk = thunk
 
@@ -139,6 +151,7 @@ class MaskSelect(Plan):
     """The entries of an object (vector or matrix) that a mask allows."""
 
     __slots__ = ("mask", "source")
+    first = "source"
 
     def __init__(self, source, mask):
         self.source = source._eval()
@@ -161,6 +174,7 @@ class VectorExtract(Plan):
     """u[index]."""
 
     __slots__ = ("index", "u")
+    first = "u"
 
     def __init__(self, u, index):
         self.u = u._eval()
@@ -179,6 +193,7 @@ class ExtractLine(Plan):
     """A[i, J] (row) or A[I, j]: a line of a matrix as a vector."""
 
     __slots__ = ("A", "index", "line", "row")
+    first = "A"
 
     def __init__(self, A, index, line, row):
         self.A = A._eval()
@@ -201,6 +216,7 @@ class ReduceRows(Plan):
     """Each row (or with `columns` each column) of A reduced by a monoid."""
 
     __slots__ = ("A", "columns", "monoid")
+    first = "A"
 
     def __init__(self, A, monoid, columns):
         self.A = A._eval()
@@ -221,6 +237,10 @@ class Recipe(Plan):
 
     __slots__ = ("make", "operands", "text")
 
+    @property
+    def device(self):
+        return self.operands[0]._device
+
     def __init__(self, make, text, operands):
         self.make = make
         self.text = text
@@ -237,6 +257,7 @@ class VectorReduce(Plan):
     """All entries of u reduced to one value; an element-wise u is not computed by itself."""
 
     __slots__ = ("identity", "monoid", "u")
+    first = "u"
 
     def __init__(self, u, monoid, identity):
         self.u = u
@@ -247,6 +268,16 @@ class VectorReduce(Plan):
         value = engine.vector_reduce(self.u._node(), self.monoid)
         return self.identity if value is None else value
 
+    def start(self):
+        """Begin to compute; a function that waits for the value."""
+        later, identity = engine.vector_reduce_later(self.u._node(), self.monoid), self.identity
+
+        def finish():
+            value = later.get()
+            return identity if value is None else value
+
+        return finish
+
     def formula(self, names):
         return f"{self.u._formula(names)}.reduce({op_text(self.monoid)})"
 
@@ -255,6 +286,7 @@ class MatrixReduce(Plan):
     """All entries of A reduced to one value."""
 
     __slots__ = ("A", "identity", "monoid")
+    first = "A"
 
     def __init__(self, A, monoid, identity):
         self.A = A._eval()
@@ -273,6 +305,7 @@ class Inner(Plan):
     """The inner product of two vectors."""
 
     __slots__ = ("op", "u", "v")
+    first = "u"
 
     def __init__(self, u, v, op):
         self.u = u._eval()
@@ -292,6 +325,10 @@ class ComputeRecipe(Plan):
     """Several steps that end in one value."""
 
     __slots__ = ("compute", "operands", "text")
+
+    @property
+    def device(self):
+        return self.operands[0]._device
 
     def __init__(self, compute, text, operands):
         self.compute = compute

@@ -15,8 +15,10 @@ from spgraph._base import CLASSES, EMPTY, RANK, Operand
 from spgraph._chains import INFIX_CLASSES, Infix
 from spgraph._compare import close_values
 from spgraph._convert import describe, fit, fit_operand, infer_dtype, is_number
-from spgraph._plans import ComputeRecipe
+from spgraph._plans import ComputeRecipe, VectorReduce
+from spgraph._room import is_about_memory, out_of_memory
 from spgraph._scalar_plans import Element, ScalarApply, ScalarEwise
+from spgraph.context import HOST, Device
 from spgraph.expression import Expression
 from spgraph.infix import Arithmetic
 
@@ -29,6 +31,10 @@ class ScalarLike(Operand, Arithmetic):
     __slots__ = ()
     ndim = 0
     shape = ()
+
+    @property
+    def _device(self) -> Device:  # a value is Python's, wherever it was computed
+        return HOST
 
     @staticmethod
     def _empty(dtype: Any, shape: tuple, name: str | None) -> Any:
@@ -130,7 +136,7 @@ class ScalarLike(Operand, Arithmetic):
             return False
         if a is None or b is None:
             return a is b
-        return close_values(np.atleast_1d(a), np.atleast_1d(b), rel_tol, abs_tol, equal_nan)
+        return close_values(np, np.atleast_1d(a), np.atleast_1d(b), rel_tol, abs_tol, equal_nan)
 
     # ---- operations -------------------------------------------------------------------
     def ewise_add(self, other: Any, op: Any = monoid.plus) -> ScalarExpression:
@@ -196,6 +202,7 @@ class ScalarExpression(Expression, ScalarLike):
     """A value that is not computed yet; see `spgraph.expression`. Ask ``.value``, or use it as a number."""
 
     __slots__ = ("__weakref__", "_plan", "_value", "dtype")
+    _device = ScalarLike._device
 
     def __init__(self, plan: Any, dtype: Any):
         self._plan = plan
@@ -206,11 +213,36 @@ class ScalarExpression(Expression, ScalarLike):
         self, dtype: Any = None, *, is_cscalar: bool | None = None, name: str | None = None
     ) -> Any:
         """Compute into a new Scalar."""
-        number = self._plan.compute() if self._value is None else self._value._value
         new = CLASSES[0](self.dtype if dtype is None else dtype, is_cscalar=is_cscalar, name=name)
+        if self._starts():
+            new._await(self._started())
+            return new
+        number = self._computed() if self._value is None else self._value._value
         if number is not None:
             new._value = cast_array(number, new.dtype.np_type)[()]
         return new
+
+    def _starts(self) -> bool:
+        """Whether the value can be computed without being waited for: a reduction on a GPU."""
+        return self._value is None and type(self._plan) is VectorReduce and not self._plan.device.on_host
+
+    def _started(self):
+        """A function that gives the value, whose computation has begun."""
+        return self._on_device(self._plan.device, self._plan.start)
+
+    def _computed(self):
+        return self._on_device(self._plan.device, self._plan.compute)
+
+    def _on_device(self, device, compute):
+        try:
+            if device.on_host:
+                return compute()
+            with device:
+                return compute()
+        except (MemoryError, RuntimeError) as error:
+            if not is_about_memory(error):
+                raise
+            raise out_of_memory(error, self.name, device) from error
 
     def dup(  # type: ignore[override]
         self,

@@ -11,6 +11,7 @@ class Element(Plan):
     """v[i] or A[i, j]."""
 
     __slots__ = ("index", "parent")
+    first = "parent"
 
     def __init__(self, parent, index):
         self.parent = parent
@@ -28,6 +29,7 @@ class ScalarApply(Plan):
     """An operator on a scalar."""
 
     __slots__ = ("left", "op", "operand", "right", "thunk")
+    first = "operand"
 
     def __init__(self, operand, op, left, right, thunk):
         self.operand = operand._eval()
@@ -56,6 +58,7 @@ class ScalarEwise(Plan):
     """Two scalars combined."""
 
     __slots__ = ("kind", "ldefault", "left", "op", "rdefault", "right")
+    first = "left"
 
     def __init__(self, kind, left, right, op, ldefault=None, rdefault=None):
         self.kind = kind

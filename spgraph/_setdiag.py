@@ -9,6 +9,7 @@ from semirings.exceptions import DimensionMismatch, IndexOutOfBound
 from spgraph import _resolve as resolve
 from spgraph._base import CLASSES, RANK
 from spgraph._convert import is_number, to_int
+from spgraph._vector_make import dense_vector
 from spgraph.mask import StructuralMask, to_mask, to_shape
 
 __all__ = ["set_diagonal"]
@@ -29,11 +30,11 @@ def set_diagonal(A: Any, values: Any, k: int, mask: Any, accum: Any) -> None:
         new = values._eval()
         clear = accum is None and new.nvals != new.size
     elif RANK.get(type(values)) == 0 or is_number(values):
-        new = vector(A.dtype, max(size, 0))
+        new = vector._on(A._device, A.dtype, max(size, 0))
         new << values
     else:
-        new = vector.from_dense(values)
-        new = new if new.dtype is A.dtype else vector.from_dense(values, dtype=A.dtype)
+        new = vector._wrap(dense_vector(values, None, None, A._device))
+        new = new if new.dtype is A.dtype else vector._wrap(dense_vector(values, None, A.dtype, A._device))
     if new.size != max(size, 0):
         raise DimensionMismatch(f"setdiag: values have size {new.size}, but the diagonal has size {size}")
     chosen = _diagonal_mask(A, k, size, mask)

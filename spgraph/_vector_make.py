@@ -10,10 +10,13 @@ import numpy as np
 from semirings.dtypes import lookup_dtype
 from semirings.exceptions import DimensionMismatch, InvalidValue, OutputNotEmpty
 from spgraph import _resolve as resolve
-from spgraph import engine
+from spgraph import context, engine
+from spgraph._arrays import home_of
 from spgraph._convert import fit, to_size, to_values
 from spgraph._elementwise import bound_scalar
+from spgraph._room import making
 from spgraph.block import VectorBlock
+from spgraph.context import Device
 from spgraph.indexing import check_ids, infer_size, to_ids
 
 if TYPE_CHECKING:
@@ -47,9 +50,9 @@ class VectorMake:
 
         Parameters
         ----------
-        indices : sequence of int
-            In any order.
-        values : sequence or scalar, default 1.0
+        indices : sequence or array of int
+            In any order. Arrays may be CuPy's, PyTorch's or others, as for `from_dense`; they are copied.
+        values : sequence, array or scalar, default 1.0
             One per index, or one for all (stored once).
         dtype : optional
             By default that of the values.
@@ -74,10 +77,11 @@ class VectorMake:
         >>> sg.Vector.from_coo([0, 0], [1, 2], dup_op="+").to_dict()
         {0: 3}
         """
-        ids = to_ids(indices, "from_coo", "indices")
-        size = infer_size(ids, "from_coo", "indices", "size") if size is None else to_size(size, "from_coo", "size")
-        block = _built(size, ids, values, dtype, dup_op, "from_coo")
-        return cls._wrap(block, name)
+        device = context.device()
+        with making("from_coo", device):
+            ids = to_ids(indices, "from_coo", "indices", device)
+            size = infer_size(ids, "from_coo", "indices", "size") if size is None else to_size(size, "from_coo", "size")
+            return cls._wrap(_built(size, ids, values, dtype, dup_op, "from_coo", device), name)
 
     @classmethod
     def from_pairs(
@@ -121,18 +125,22 @@ class VectorMake:
 
     @classmethod
     def from_dense(
-        cls, values: Any, missing_value: Any = None, *, dtype: Any = None, name: str | None = None
+        cls, values: Any, missing_value: Any = None, *, dtype: Any = None, name: str | None = None, copy: bool = True
     ) -> Vector:
         """A Vector from one value per position.
 
         Parameters
         ----------
         values : sequence or array of one dimension
+            Also CuPy's, PyTorch's and others that have ``__cuda_array_interface__`` or ``__dlpack__``.
         missing_value : scalar, optional
             Values equal to it (NaN: those that are NaN) become absent.
         dtype : optional
             By default that of the values.
         name : str, optional
+        copy : bool, default True
+            False lets the Vector use the array itself, if it is writable, contiguous, of that dtype and on the
+            Vector's device: who writes to one of them then changes both.
 
         Examples
         --------
@@ -140,20 +148,9 @@ class VectorMake:
         >>> sg.Vector.from_dense([5, 0, 7], missing_value=0).to_dict()
         {0: 5, 2: 7}
         """
-        array, dtype = to_values(values, dtype, "from_dense")
-        if array.ndim == 0:
-            raise TypeError("from_dense: values are one number; use Vector.from_scalar(value, size)")
-        if array.ndim != 1:
-            raise DimensionMismatch(f"from_dense: values have {array.ndim} dimensions, but 1 was wanted")
-        block = VectorBlock(array.size, dtype.np_type)
-        if missing_value is not None:
-            kept = np.flatnonzero(is_present(array, missing_value))
-            if kept.size < array.size:
-                block = engine.build_vector(array.size, kept, array[kept], dtype.np_type)
-                return cls._wrap(block, name)
-        if array.size:
-            block.set_full(np.array(array, dtype.np_type, order="C"))
-        return cls._wrap(block, name)
+        device = context.device()
+        with making("from_dense", device):
+            return cls._wrap(dense_vector(values, missing_value, dtype, device, copy), name)
 
     @classmethod
     def from_scalar(cls, value: Any, size: int, dtype: Any = None, *, name: str | None = None) -> Vector:
@@ -168,10 +165,7 @@ class VectorMake:
         size = to_size(size, "from_scalar", "size")
         number, found = bound_scalar(value, "from_scalar", "value")
         dtype = found if dtype is None else lookup_dtype(dtype)
-        block = VectorBlock(size, dtype.np_type)
-        if size:
-            block.set_full(np.array([fit(number, dtype, "from_scalar", "value")]), iso=True)
-        return cls._wrap(block, name)
+        return cls._wrap(filled_vector(size, fit(number, dtype, "from_scalar", "value"), context.device()), name)
 
     def build(
         self, indices: Any, values: Any, *, dup_op: Any = None, clear: bool = False, size: int | None = None
@@ -198,20 +192,49 @@ class VectorMake:
         block = self._block
         if block.nvals and not clear:
             raise OutputNotEmpty(f"build: the Vector has {block.nvals} entries; give clear=True to replace them")
-        ids = to_ids(indices, "build", "indices")
-        size = block.size if size is None else to_size(size, "build", "size")
-        block.assume(_built(size, ids, values, self.dtype, dup_op, "build"))
+        device = block.device
+        with making("build", device):
+            ids = to_ids(indices, "build", "indices", device)
+            size = block.size if size is None else to_size(size, "build", "size")
+            block.assume(_built(size, ids, values, self.dtype, dup_op, "build", device))
 
 
-def is_present(array: np.ndarray, missing_value: Any) -> np.ndarray:
+def dense_vector(values: Any, missing_value: Any, dtype: Any, device: Device, copy: bool = True) -> VectorBlock:
+    """A block on `device` with one value per position; see `Vector.from_dense`."""
+    array, dtype = to_values(values, dtype, "from_dense", device=device)
+    if array.ndim == 0:
+        raise TypeError("from_dense: values are one number; use Vector.from_scalar(value, size)")
+    if array.ndim != 1:
+        raise DimensionMismatch(f"from_dense: values have {array.ndim} dimensions, but 1 was wanted")
+    block = VectorBlock(array.size, dtype.np_type, device=device)
+    xp = home_of(array, device).xp
+    if missing_value is not None:
+        kept = xp.flatnonzero(is_present(array, missing_value))
+        if kept.size < array.size:
+            return engine.build_vector(array.size, kept, array[kept], dtype.np_type, device=device)
+    if array.size:
+        shared = not copy and array.flags.c_contiguous and getattr(array.flags, "writeable", True)
+        block.set_full(device.to_device(array if shared else xp.array(array, dtype.np_type, order="C")))
+    return block
+
+
+def filled_vector(size: int, value: np.generic, device: Device) -> VectorBlock:
+    """A block on `device` in which every position holds one value."""
+    block = VectorBlock(size, value.dtype, device=device)
+    if size:
+        block.set_full(np.array([value]), iso=True)
+    return block
+
+
+def is_present(array: Any, missing_value: Any) -> Any:
     """Where `array` is not `missing_value`; NaN means NaN."""
     missing, _ = bound_scalar(missing_value, "from_dense", "missing_value")
     return array == array if missing != missing else array != missing
 
 
-def _built(size, ids, values, dtype, dup_op, function) -> VectorBlock:
+def _built(size, ids, values, dtype, dup_op, function, device) -> VectorBlock:
     check_ids(ids, size, function, "indices")
-    array, dtype = to_values(values, dtype, function)
+    array, dtype = to_values(values, dtype, function, device=device)
     if array.ndim > 1:
         raise DimensionMismatch(f"{function}: values have {array.ndim} dimensions, but 1 was wanted")
     if array.ndim and array.size != ids.size:
@@ -221,7 +244,7 @@ def _built(size, ids, values, dtype, dup_op, function) -> VectorBlock:
     if dup_op is not None:
         dup_op = resolve.binary(dup_op, dtype, dtype, function, "dup_op")
     try:
-        return engine.build_vector(size, ids, array, dtype.np_type, dup_op)
+        return engine.build_vector(size, ids, array, dtype.np_type, dup_op, device=device)
     except InvalidValue as error:
         raise named(error, function) from None
 

@@ -40,12 +40,11 @@ class VectorLike(VectorReads):
     def _lazy(self, plan: Any, dtype: Any) -> VectorExpression:
         return VectorExpression(plan, dtype, self._size)
 
-    @staticmethod
-    def _empty(dtype: Any, shape: tuple, name: str | None):
-        return CLASSES[1](dtype, shape[0], name=name)
+    def _empty(self, dtype: Any, shape: tuple, name: str | None):
+        return CLASSES[1]._on(self._device, dtype, shape[0], name)
 
     def _coo(self):
-        return engine.vector_coo(self._block)
+        return self._block.coo()
 
     def _element(self, index: int):
         return engine.vector_get(self._block, index)
@@ -88,6 +87,7 @@ class VectorLike(VectorReads):
         rows, columns = other.shape
         if rows != self._size:
             check.vxm(self, other)
+        check.same_device("vxm", self, other)
         return VectorExpression(MxV(other, self, op, not other._is_transposed, True), op.return_type, columns)
 
     def inner(self, other: Any, op: Any = semiring.plus_times) -> ScalarExpression:
@@ -112,6 +112,7 @@ class VectorLike(VectorReads):
         """
         check.operand("inner", "other", other, 1)
         check.inner("inner", self, other)
+        check.same_device("inner", self, other)
         op = resolve.semiring(op, self.dtype, other.dtype, "inner")
         return ScalarExpression(Inner(self, other, op), op.return_type)
 
@@ -136,6 +137,7 @@ class VectorLike(VectorReads):
                [3, 4]])
         """
         check.operand("outer", "other", other, 1)
+        check.same_device("outer", self, other)
         op = resolve.binary(op, self.dtype, other.dtype, "outer")
         return CLASSES[2]._outer(self, other, op)
 
@@ -316,5 +318,6 @@ def input_mask_of(parent: Any, index: Any, input_mask: Any, mask: Any) -> Any:
         index = index[1 - line]
     else:
         to_shape(input_mask, parent.shape, "input_mask")
+    check.same_device("input_mask", parent, input_mask.parent)
     part = input_mask.parent._indexed(index).new()
     return type(input_mask)(part)

@@ -14,6 +14,8 @@ from spgraph._base import CLASSES
 from spgraph._compare import close_values, equal_values
 from spgraph._convert import fit
 from spgraph._elementwise import Elementwise, bound_scalar
+from spgraph._room import making
+from spgraph.context import HOST
 from spgraph.indexing import parse_index, parse_key
 from spgraph.mask import StructuralMask, ValueMask
 
@@ -52,7 +54,7 @@ class VectorReads(Elementwise):
         return ValueMask(self._eval())
 
     def _parse_key(self, key: Any) -> Any:
-        return parse_key(key, (self._size,))[0]
+        return parse_key(key, (self._size,), self._device)[0]
 
     def __getitem__(self, key: Any):
         """``v[i]`` or ``v[I]``: a lazy expression to read, or an output to write with ``<<``.
@@ -99,6 +101,13 @@ class VectorReads(Elementwise):
         value = self._element(index)
         return default if value is None else value.item()
 
+    def _on_host(self, function: str) -> tuple[np.ndarray, np.ndarray]:
+        """Indices and values as NumPy arrays, for what leaves spgraph."""
+        device = self._device
+        with making(function, device):
+            ids, values = self._coo()
+            return device.to_host(ids), device.to_host(values)
+
     def to_coo(self, dtype: Any = None, *, indices: bool = True, values: bool = True, sort: bool = True) -> tuple:
         """Indices and values as two arrays of the caller's own.
 
@@ -122,14 +131,14 @@ class VectorReads(Elementwise):
         >>> sg.Vector.from_coo([2, 0], [1.5, 2.5]).to_coo()
         (array([0, 2]), array([2.5, 1.5]))
         """
-        ids, vals = self._coo()
+        ids, vals = self._on_host("to_coo")
         if values and dtype is not None:
             vals = cast_array(vals, lookup_dtype(dtype).np_type)
         return (ids if indices else None), (vals if values else None)
 
     def to_dict(self) -> dict:
         """``{index: value}`` with Python numbers, by ascending index."""
-        ids, values = self._coo()
+        ids, values = self._on_host("to_dict")
         return dict(zip(ids.tolist(), values.tolist()))
 
     def to_dense(self, fill_value: Any = None, dtype: Any = None) -> np.ndarray:
@@ -148,7 +157,7 @@ class VectorReads(Elementwise):
         >>> sg.Vector.from_coo([0, 2], [1, 2], size=4).to_dense(-1)
         array([ 1, -1,  2, -1])
         """
-        ids, values = self._coo()
+        ids, values = self._on_host("to_dense")
         full = ids.size == self._size
         if fill_value is None and not full:
             raise TypeError(f"to_dense: {self._size - ids.size} positions have no entry; give fill_value")
@@ -205,16 +214,19 @@ class VectorReads(Elementwise):
         True
         """
         other = check.operand("isclose", "other", other, 1)
-        return self._same(other, check_dtype, lambda a, b: close_values(a, b, rel_tol, abs_tol, equal_nan))
+        return self._same(other, check_dtype, lambda xp, a, b: close_values(xp, a, b, rel_tol, abs_tol, equal_nan))
 
     def _same(self, other, check_dtype, compare) -> bool:
         if (check_dtype and self.dtype is not other.dtype) or self._size != other._size:
             return False
+        check.same_device("isequal", self, other)
         if self.nvals != other.nvals:
             return False
-        ids, values = self._coo()
-        other_ids, other_values = other._coo()
-        return np.array_equal(ids, other_ids) and compare(values, other_values)
+        with making("isequal", self._device):
+            ids, values = self._coo()
+            other_ids, other_values = other._coo()
+            xp = self._device.xp
+            return bool(xp.array_equal(ids, other_ids)) and compare(xp, values, other_values)
 
     def diag(self, k: int = 0, *, dtype: Any = None, name: str | None = None):
         """A square Matrix with this vector on its k-th diagonal.
@@ -248,6 +260,7 @@ def dense(shape, ids, values, own_dtype, fill_value, dtype) -> np.ndarray:
     if full:
         return values.reshape(shape)
     fill_value = bound_scalar(fill_value, "to_dense", "fill_value")[0]
-    array = np.full(shape, fit(fill_value, dtype, "to_dense", "fill_value"), dtype.np_type)
-    array[ids] = values
-    return array
+    with making("to_dense", HOST):
+        array = np.full(shape, fit(fill_value, dtype, "to_dense", "fill_value"), dtype.np_type)
+        array[ids] = values
+        return array

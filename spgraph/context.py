@@ -1,29 +1,43 @@
 """Which devices run a program, and how.
 
-A context names the devices and the choices that the engine may make. There is
+A context names the device and the choices that the engine may make. There is
 always one in force: the default, or the innermost ``with sg.Context(...)``.
+Objects are made on its device and stay there; ``A.to(device)`` makes a copy
+elsewhere.
+
+Without a context, ``$SPGRAPH_DEVICE`` decides ("cpu", "cuda", "cuda:1"), else
+there is a GPU that can be used or there is none. That is found out when the
+first object is made, not at import, and CuPy is imported only if the driver
+finds a card.
 """
 
 from __future__ import annotations
 
+import os
 import threading
+from typing import Any
 
-from semirings.exceptions import InvalidObject, InvalidValue
+from semirings.exceptions import InvalidObject, InvalidValue, NoDevice
 from spgraph.kernels.cpu import _specialise, _threads
+from spgraph.kernels.device import HOST, Device, get_device
+from spgraph.kernels.memory import parse_limit
 
-__all__ = ["Context", "current"]
+__all__ = ["HOST", "Context", "Device", "current", "device", "find_device", "on", "set_default"]
 
 DIRECTIONS = ("auto", "push", "pull")
 ORDERS = ("natural", "degree")
+VARIABLE = "SPGRAPH_DEVICE"
+WANTED = "'cpu', 'cuda', 'cuda:1' (the second GPU) or 'auto'"
 
 
 class Context:
-    """Devices and settings for the expressions that run inside.
+    """The device and settings for the expressions that run inside.
 
     Parameters
     ----------
-    devices : str, default "cpu"
-        The device that holds the blocks. This version has one kind: "cpu".
+    devices : {"auto", "cpu", "cuda", "cuda:N"}, optional
+        Where objects are made: on the CPU, or on GPU N (0 if not said). "auto": on the first GPU if one can be
+        used, else on the CPU. Default: as the context around says, in the end ``$SPGRAPH_DEVICE`` or "auto".
     threads : int, optional
         Threads for the CPU's kernels. Default: all cores of this process
         (or ``$SPGRAPH_NUM_THREADS``).
@@ -33,34 +47,39 @@ class Context:
         Storage order that readers and generators give to square matrices;
         invisible to the caller.
     jit : {"auto", "always", "never"}, optional
-        When kernels are compiled, see ``$SPGRAPH_JIT``; "auto" interprets tiny
+        When the CPU's kernels are compiled, see ``$SPGRAPH_JIT``; "auto" interprets tiny
         work and compiles the rest. Default: as it is.
+    memory_limit : int or str, optional
+        What CuPy's pool may use of the GPU's memory while the context is in force: bytes, or a share such as
+        ``"80%"``. Where "auto" finds no GPU it has no effect.
 
     Raises
     ------
     InvalidValue
         If an argument is none of these.
+    NoDevice
+        If the GPU that is named cannot be used; the message says why, and what helps.
 
     Examples
     --------
     >>> import spgraph as sg
-    >>> with sg.Context(threads=1, direction="push") as context:
+    >>> with sg.Context("cpu", threads=1, direction="push") as context:
     ...     context
     Context(devices='cpu', threads=1, direction='push', order='natural')
     """
 
-    __slots__ = ("_before", "_closed", "devices", "direction", "jit", "order", "threads")
+    __slots__ = ("_before", "_closed", "_device", "devices", "direction", "jit", "memory_limit", "order", "threads")
 
-    def __init__(self, devices: str = "cpu", *, threads: int | None = None, direction: str = "auto",
-                 order: str = "natural", jit: str | None = None):
-        if devices != "cpu":
-            raise InvalidValue(f"Context: devices is {devices!r}; this version of spgraph runs on devices='cpu'")
+    def __init__(self, devices: str | None = None, *, threads: int | None = None, direction: str = "auto",
+                 order: str = "natural", jit: str | None = None, memory_limit: int | str | None = None):
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise InvalidValue(f"Context: threads is {threads!r}, wanted a positive integer or None")
         _one_of("direction", direction, DIRECTIONS)
         _one_of("order", order, ORDERS)
         if jit is not None:
             _one_of("jit", jit, ("auto", "always", "never"))
+        self.memory_limit = _limit(memory_limit, devices)
+        self._device = None if devices is None else find_device(devices, "Context: devices")
         self.devices = devices
         self.threads = threads
         self.direction = direction
@@ -69,26 +88,39 @@ class Context:
         self._before: list = []
         self._closed = False
 
+    @property
+    def device(self) -> Device:
+        """Where objects are made inside; for a context that names none, the device in force now."""
+        return self._device or device()
+
     def __repr__(self):
         threads = self.threads or _threads.threads()
-        return (f"Context(devices={self.devices!r}, threads={threads}, direction={self.direction!r}, "
-                f"order={self.order!r})")
+        limit = "" if self.memory_limit is None else f", memory_limit={self.memory_limit!r}"
+        return (f"Context(devices={self.device.name!r}, threads={threads}, direction={self.direction!r}, "
+                f"order={self.order!r}{limit})")
 
     def __enter__(self) -> Context:
         if self._closed:
             raise InvalidObject("Context: entered after close()")
+        limited = None
+        if self.memory_limit is not None:
+            here = self.device
+            limited = here, here.limit_memory(parse_limit(self.memory_limit))
         threads = _threads.set_threads(self.threads) if self.threads is not None else None
         jit = _specialise.set_jit(self.jit) if self.jit is not None else None
-        self._before.append((threads, jit))
+        self._before.append((threads, jit, limited))
         _stack().append(self)
         return self
 
     def __exit__(self, *_exc) -> None:
-        threads, jit = self._before.pop()
+        threads, jit, limited = self._before.pop()
         if threads is not None:
             _threads.set_threads(threads)
         if jit is not None:
             _specialise.set_jit(jit)
+        if limited is not None:
+            here, limit = limited
+            here.limit_memory(limit)
         _stack().pop()
 
     def close(self) -> None:
@@ -103,6 +135,86 @@ def _one_of(name, got, wanted):
         raise InvalidValue(f"Context: {name} is {got!r}, wanted one of {', '.join(wanted)}")
 
 
+def _limit(given: Any, devices: Any) -> Any:
+    if given is None:
+        return None
+    try:
+        parse_limit(given)
+    except ValueError:
+        raise InvalidValue(f'Context: memory_limit is {given!r}, wanted bytes, or a share such as "80%"') from None
+    if devices == "cpu":
+        raise InvalidValue("Context: memory_limit limits a GPU's memory, but devices is 'cpu'")
+    return given
+
+
+# ---- devices ------------------------------------------------------------------------
+def find_device(name: Any, argument: str) -> Device:
+    """The device that a caller names.
+
+    Raises
+    ------
+    InvalidValue
+        If it is no name of a device.
+    NoDevice
+        If it is a GPU that cannot be used.
+
+    Examples
+    --------
+    >>> find_device("cpu", "to: device")
+    <device cpu>
+    """
+    if isinstance(name, Device):
+        return name
+    kind, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if kind == "cuda" and (number.isdecimal() or not colon):
+        return _cuda(int(number or 0))
+    if name == "cpu":
+        return HOST
+    if name == "auto":
+        return _found()
+    if isinstance(name, (int, list, tuple)) and not isinstance(name, bool):
+        raise InvalidValue(f"{argument} is {name!r}, but this version of spgraph runs on one device: {WANTED}")
+    raise InvalidValue(f"{argument} is {name!r}, wanted {WANTED}")
+
+
+def _cuda(number: int) -> Device:
+    found = _gpus.get(number)
+    if found is None:
+        from spgraph.kernels.cuda.driver import check
+
+        check(number)
+        found = _gpus[number] = get_device(f"cuda:{number}")
+        if len(_gpus) == 1 and hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_forked)
+    return found
+
+
+def _found() -> Device:
+    from spgraph.kernels.cuda.driver import find
+
+    number = find()
+    return HOST if number is None else _cuda(number)
+
+
+def _forked() -> None:
+    for gpu in _gpus.values():
+        gpu.__class__ = _Lost
+
+
+class _Lost(Device):
+    """What a GPU becomes in a process that was forked after CUDA had started: CUDA does not outlive a fork."""
+
+    def __getattribute__(self, attribute: str) -> Any:
+        if attribute == "name" or attribute.startswith("__"):
+            return object.__getattribute__(self, attribute)
+        raise NoDevice(
+            f"{self.name}: this process was forked after the GPU had been used, and CUDA does not outlive that; start "
+            'it with multiprocessing.get_context("spawn"), or use Context("cpu") in it'
+        )
+
+
+_gpus: dict[int, Device] = {}
+_default: Device | None = None
 _local = threading.local()
 
 
@@ -126,3 +238,31 @@ def current() -> Context:
     'auto'
     """
     return _stack()[-1]
+
+
+def device() -> Device:
+    """The device in force: where objects are made."""
+    stack = _stack()
+    found = stack[-1]._device
+    if found is None and len(stack) > 1:
+        found = next((context._device for context in reversed(stack) if context._device is not None), None)
+    return found or _default or _default_device()
+
+
+def _default_device() -> Device:
+    global _default
+    _default = find_device(os.environ.get(VARIABLE) or "auto", f"${VARIABLE}")
+    return _default
+
+
+def on(operand: Any) -> Context:
+    """The settings in force, on the device of a Vector or Matrix: ``with context.on(A): ...`` makes objects there."""
+    outer = current()
+    return Context(operand._device, direction=outer.direction, order=outer.order)
+
+
+def set_default(chosen: Device | None) -> Device | None:
+    """Let another device be the default (None: find out again); returns the one before. For tests."""
+    global _default
+    before, _default = _default, chosen
+    return before

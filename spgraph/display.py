@@ -67,21 +67,28 @@ def _count(number: int) -> str:
     return f"{number:,} entry" if number == 1 else f"{number:,} entries"
 
 
-def _shape(shape: tuple[int, ...]) -> str:
+def shape_text(shape: tuple[int, ...]) -> str:
+    """``size 4`` or ``3 x 3``."""
     return f"size {shape[0]:,}" if len(shape) == 1 else f"{shape[0]:,} x {shape[1]:,}"
 
 
 def _vector_facts(v: Any) -> list[str]:
     block = v._block
     storage = f"{block.format}{' (one value)' if block.iso and block.nvals else ''}"
-    return [v.dtype.name, _shape(v.shape), _count(block.nvals), storage, f"{block.partition.name} order"]
+    order = f"{block.partition.name} order"
+    return [v.dtype.name, shape_text(v.shape), _count(block.nvals), storage, order, *_place(v)]
+
+
+def _place(x: Any) -> list[str]:
+    """The device, if it is not the CPU."""
+    return [] if x._device.on_host else [f"on {x.device}"]
 
 
 def _matrix_facts(A: Any) -> list[str]:
     block = A._block
     storage = f"csr{' (one value)' if block.iso and block.nvals else ''}"
     owner = A.T if A._is_transposed else A
-    facts = [A.dtype.name, _shape(A.shape), _count(block.nvals), storage, f"{owner.order} order"]
+    facts = [A.dtype.name, shape_text(A.shape), _count(block.nvals), storage, f"{owner.order} order", *_place(A)]
     return [*facts, "symmetric"] if block.symmetric else facts
 
 
@@ -157,7 +164,7 @@ def scalar_html(s: Any) -> str:
 def _mask(mask: Any, show):
     parent = mask.parent
     kind = "structural" if mask.structure else "value"
-    facts = [f"{'complemented ' if mask.complement else ''}{kind} mask", _shape(parent.shape)]
+    facts = [f"{'complemented ' if mask.complement else ''}{kind} mask", shape_text(parent.shape)]
     small = int(np.prod(parent.shape)) <= SMALL
     grid = None
     if small:
@@ -209,9 +216,9 @@ def _expression(expression: Any, show):
     try:
         facts = [expression.dtype.name]
     except TypeError as error:  # u | v of types that have no default operator
-        return show(title, [_shape(expression.shape)] if expression.shape else [], None, (str(error),))
+        return show(title, [shape_text(expression.shape)] if expression.shape else [], None, (str(error),))
     if expression.shape:
-        facts.append(_shape(expression.shape))
+        facts.append(shape_text(expression.shape))
     value = _computed(expression)
     if value is None:
         return show(title, facts, None, ("not computed yet: call .new() or write w << expression",))

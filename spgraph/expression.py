@@ -16,6 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from semirings.exceptions import OutOfMemory
+from spgraph._room import spare
+
 __all__ = ["Assigner", "Expression", "Updater"]
 
 
@@ -53,8 +56,16 @@ class Expression:
         """
         if self._value is not None and mask is None:
             return self._value.dup(dtype, name=name)
-        new = self._empty(self.dtype if dtype is None else dtype, self.shape, name)
-        new._update(self, mask)
+        dtype = self.dtype if dtype is None else dtype
+        new = self._empty(dtype, self.shape, name)
+        try:
+            new._update(self, mask)
+        except OutOfMemory:
+            if self._device.on_host:
+                raise
+            spare(self._device)  # and once more: nothing that anybody holds was changed
+            new = self._empty(dtype, self.shape, name)
+            new._update(self, mask)
         return new
 
     def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None):
@@ -72,6 +83,10 @@ class Expression:
     @property
     def _block(self):
         return self._eval()._block
+
+    @property
+    def _device(self):
+        return self._plan.device if self._value is None else self._value._block.device
 
     def _run(self, out: Any, mask: Any, accum: Any, replace: bool) -> None:
         self._plan.run(out, mask, accum, replace)

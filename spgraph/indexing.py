@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from semirings.exceptions import IndexOutOfBound
+from spgraph._arrays import given_array
 from spgraph._base import RANK
 from spgraph._convert import describe
+from spgraph.context import HOST, Device
 from spgraph.engine.index import Index
 
 __all__ = ["all_of", "parse_index", "parse_key", "to_ids"]
@@ -32,23 +34,23 @@ def all_of(size: int) -> Index:
     return found
 
 
-def parse_key(key: Any, shape: tuple[int, ...]) -> tuple:
-    """One int or Index per axis of an object of `shape`."""
+def parse_key(key: Any, shape: tuple[int, ...], device: Device = HOST) -> tuple:
+    """One int or Index per axis of an object of `shape`; arrays in `key` may lie on the object's `device`."""
     if key is Ellipsis:
         return tuple(map(all_of, shape))
     if len(shape) == 1:
         if type(key) is tuple:
             raise TypeError(f"v[...]: the index of a Vector is {key}, but one index or a list was wanted")
-        return (parse_index(key, shape[0], "v[...]", "index"),)
+        return (parse_index(key, shape[0], "v[...]", "index", device),)
     if type(key) is not tuple or len(key) != 2:
         raise TypeError("A[...]: the index of a Matrix is two indices, as in A[i, j], A[i, :] or A[[0, 1], 2:5]")
     return (
-        parse_index(key[0], shape[0], "A[...]", "row index"),
-        parse_index(key[1], shape[1], "A[...]", "column index"),
+        parse_index(key[0], shape[0], "A[...]", "row index", device),
+        parse_index(key[1], shape[1], "A[...]", "column index", device),
     )
 
 
-def parse_index(key: Any, size: int, function: str, argument: str) -> Any:
+def parse_index(key: Any, size: int, function: str, argument: str, device: Device = HOST) -> Any:
     """An int in [0, size) or an Index; see the module docstring for what is accepted."""
     kind = type(key)
     if kind is int:
@@ -75,6 +77,9 @@ def parse_index(key: Any, size: int, function: str, argument: str) -> Any:
             return _single(operator.index(key), size, function, argument)
         except TypeError:
             pass
+    array = given_array(key, device, function, argument)
+    if array is not None and array.ndim:
+        return _array(array, size, function, argument)
     if isinstance(key, (str, bytes)) or not hasattr(key, "__iter__"):
         raise TypeError(f"{function}: {argument} is {describe(key)}, but an integer, slice, list or array was wanted")
     items = key if isinstance(key, list) else list(key)
@@ -101,7 +106,7 @@ def _range(indices: tuple[int, int, int], size: int) -> Index:
     return Index("range", None, start, stop, step, count)
 
 
-def _array(array: np.ndarray, size: int, function: str, argument: str) -> Index:
+def _array(array: Any, size: int, function: str, argument: str) -> Index:
     if array.ndim != 1:
         raise TypeError(f"{function}: {argument} has {array.ndim} dimensions, but 1 was wanted")
     if array.dtype.kind not in "iu":
@@ -112,7 +117,7 @@ def _array(array: np.ndarray, size: int, function: str, argument: str) -> Index:
     return _list(array, size, function, argument)
 
 
-def _list(array: np.ndarray, size: int, function: str, argument: str) -> Index:
+def _list(array: Any, size: int, function: str, argument: str) -> Index:
     if array.size:
         low, high = int(array.min()), int(array.max())
         if low < -size or high >= size:
@@ -131,11 +136,13 @@ def single(index: int) -> Index:
     return Index.of_range(index, index + 1, 1)
 
 
-def to_ids(indices: Any, function: str, argument: str) -> np.ndarray:
-    """Indices given to a constructor as an int64 array: integers, not negative."""
-    if isinstance(indices, np.ndarray):
-        array = indices
-    else:
+def to_ids(indices: Any, function: str, argument: str, device: Device = HOST, *, narrow: bool = False) -> Any:
+    """Indices given to a constructor as an int64 array, NumPy's or (if they were there) one of `device`.
+
+    With `narrow` int32 stays what it is.
+    """
+    array = given_array(indices, device, function, argument)
+    if array is None:
         items = indices if isinstance(indices, (list, tuple, range)) or hasattr(indices, "__array__") else list(indices)
         try:
             array = np.asarray(items)
@@ -149,10 +156,10 @@ def to_ids(indices: Any, function: str, argument: str) -> np.ndarray:
         return np.empty(0, np.int64)
     if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
         raise IndexOutOfBound(f"{function}: {argument} hold {int(array.max())}, but indices are below 2**63")
-    return array.astype(np.int64, copy=False)
+    return array if narrow and array.dtype == np.int32 else array.astype(np.int64, copy=False)
 
 
-def check_ids(ids: np.ndarray, size: int, function: str, argument: str) -> None:
+def check_ids(ids: Any, size: int, function: str, argument: str) -> None:
     """Raise IndexOutOfBound unless all of `ids` are in [0, size)."""
     if ids.size:
         low, high = int(ids.min()), int(ids.max())
@@ -161,7 +168,7 @@ def check_ids(ids: np.ndarray, size: int, function: str, argument: str) -> None:
             raise IndexOutOfBound(f"{function}: {argument} hold {bad}, but the size is {size}")
 
 
-def infer_size(ids: np.ndarray, function: str, argument: str, name: str) -> int:
+def infer_size(ids: Any, function: str, argument: str, name: str) -> int:
     """The size that holds all of `ids`, when the caller gave none."""
     if not ids.size:
         raise ValueError(f"{function}: there are no {argument} from which to infer {name}; give {name}=")

@@ -6,13 +6,14 @@ from typing import Any
 
 from semirings.dtypes import FP64, DataType, lookup_dtype
 from semirings.exceptions import DimensionMismatch, InvalidValue
-from spgraph import engine
+from spgraph import context, engine
 from spgraph._base import CLASSES
 from spgraph._convert import to_dtype, to_int, to_size
 from spgraph._matrix_make import MatrixMake
 from spgraph._matrix_ops import MatrixExpression, MatrixIndexExpr, MatrixLike
 from spgraph._matrix_plans import Outer
 from spgraph._matrix_write import MatrixWrite
+from spgraph._room import making
 from spgraph._vector_ops import _PLAIN_MATRIX
 from spgraph.block import MatrixBlock
 from spgraph.mask import StructuralMask, ValueMask
@@ -62,10 +63,18 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
     def __init__(self, dtype: Any = FP64, nrows: int = 0, ncols: int = 0, *, name: str | None = None):
         self.dtype = dtype = to_dtype(dtype, "Matrix(dtype, nrows, ncols)", "Matrix.from_coo, from_dense or from_dicts")
         nrows, ncols = to_size(nrows, "Matrix", "nrows"), to_size(ncols, "Matrix", "ncols")
-        self._block = MatrixBlock(nrows, ncols, dtype.np_type)
+        device = context.device()
+        with making("Matrix", device):
+            self._block = MatrixBlock(nrows, ncols, dtype.np_type, device=device)
         self._name = name
         self.report = None
         self.labels = None
+
+    @classmethod
+    def _on(cls, device: context.Device, dtype: Any, nrows: int, ncols: int, name: str | None = None) -> Matrix:
+        """An empty Matrix on a device."""
+        with making("Matrix", device):
+            return cls._wrap(MatrixBlock(nrows, ncols, lookup_dtype(dtype).np_type, device=device), name)
 
     @classmethod
     def _wrap(cls, block: MatrixBlock, name: str | None = None) -> Matrix:
@@ -81,7 +90,8 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
     @classmethod
     def _from_diagonal(cls, vector: Any, k: int, dtype: Any, name: str | None) -> Matrix:
         np_type = None if dtype is None else lookup_dtype(dtype).np_type
-        return cls._wrap(engine.matrix_diag(vector._block, to_int(k, "diag", "k"), np_type), name)
+        with making("diag", vector._device):
+            return cls._wrap(engine.matrix_diag(vector._block, to_int(k, "diag", "k"), np_type), name)
 
     @staticmethod
     def _outer(u: Any, v: Any, op: Any) -> MatrixExpression:
@@ -196,7 +206,8 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
             raise InvalidValue(f'reorder: order is {order!r}, but "natural" or "degree" was wanted')
         if order == "degree" and self.nrows != self.ncols:
             raise DimensionMismatch(f"reorder: the Matrix has shape {self.shape}, but a square one was wanted")
-        self._block.reorder(order)
+        with making("reorder", self._block.device):
+            self._block.reorder(order)
         return self
 
     def clear(self) -> None:
@@ -206,7 +217,8 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
     def resize(self, nrows: int, ncols: int) -> None:
         """Change the shape; entries beyond it are dropped."""
         nrows, ncols = to_size(nrows, "resize", "nrows"), to_size(ncols, "resize", "ncols")
-        engine.matrix_resize(self._block, nrows, ncols)
+        with making("resize", self._block.device):
+            engine.matrix_resize(self._block, nrows, ncols)
         if self.labels is not None:  # new vertices have no names
             n = max(nrows, ncols)
             self.labels = self.labels[:n] if n <= len(self.labels) else None
@@ -226,12 +238,19 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
             Name of the copy.
         """
         if clear or mask is not None or (dtype is not None and lookup_dtype(dtype) is not self.dtype):
-            new = Matrix(self.dtype if dtype is None else dtype, *self.shape, name=name)
+            new = self._empty(self.dtype if dtype is None else dtype, self.shape, name)
             if not clear:
                 new(mask=mask) << self
         else:
-            new = Matrix._wrap(self._block.copy(), name)
+            with making("dup", self._block.device):
+                new = Matrix._wrap(self._block.copy(), name)
         new.labels = self.labels
+        return new
+
+    def _moved(self, device: context.Device) -> Matrix:
+        with making(f'to("{device.name}")', device):
+            new = Matrix._wrap(self._block.to_device(device), self._name)
+        new.labels, new.report = self.labels, self.report
         return new
 
     def __copy__(self) -> Matrix:
@@ -256,8 +275,7 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
         )
 
     def __sizeof__(self) -> int:
-        block = self._block
-        return object.__sizeof__(self) + block.indptr.nbytes + block.indices.nbytes + block.values.nbytes
+        return object.__sizeof__(self) + self._block.nbytes
 
     def __repr__(self) -> str:
         from spgraph import display
@@ -325,15 +343,18 @@ class TransposedMatrix(MatrixLike):
 
     def new(self, dtype: Any = None, *, mask: Any = None, name: str | None = None) -> Matrix:
         """The transpose as a Matrix of its own."""
-        new = Matrix(self.dtype if dtype is None else dtype, *self.shape, name=name)
+        new = self._empty(self.dtype if dtype is None else dtype, self.shape, name)
         new(mask=mask) << self
         return new
 
     def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None) -> Matrix:
         """The transpose as a Matrix of its own, or with `clear` an empty one of the same shape."""
         if clear:
-            return Matrix(self.dtype if dtype is None else dtype, *self.shape, name=name)
+            return self._empty(self.dtype if dtype is None else dtype, self.shape, name)
         return self.new(dtype, mask=mask, name=name)
+
+    def _moved(self, device: context.Device) -> TransposedMatrix:
+        return self._matrix._moved(device).T
 
     def __repr__(self) -> str:
         from spgraph import display

@@ -152,6 +152,9 @@ class Scalar(InPlace, ScalarLike):
     def _update(self, value, mask=None, accum=None, replace=False, changed=None, input_mask=None) -> None:
         if mask is not None:
             raise TypeError("mask: a Scalar takes none")
+        if accum is None and type(value) is ScalarExpression and value._starts():
+            self._await(value._started())
+            return
         number = number_of(value, "<<")
         plain = RANK.get(type(value)) is None  # a plain number must fit, a Scalar is cast
         if accum is not None and self._value is not None:
@@ -163,6 +166,11 @@ class Scalar(InPlace, ScalarLike):
         if number is not None:
             number = fit(number, self.dtype, "<<", "value") if plain else cast_array(number, self.dtype.np_type)[()]
         self._value = number
+
+    def _await(self, finish) -> None:
+        """The value is what ``finish()`` will give; whoever asks for it first waits."""
+        _slot.__set__(self, finish)
+        self.__class__ = _PendingScalar
 
     def _parse_key(self, key: Any):
         raise TypeError("s[...]: a Scalar has no index")
@@ -176,6 +184,33 @@ class Scalar(InPlace, ScalarLike):
         from spgraph import display
 
         return display.scalar_html(self)
+
+
+_slot = Scalar.__dict__["_value"]
+
+
+class _PendingScalar(Scalar):
+    """A Scalar whose value a GPU still computes; it becomes a plain one when it is read or written."""
+
+    __slots__ = ()
+
+    @property
+    def _value(self) -> Any:  # type: ignore[override]
+        finish = _slot.__get__(self)
+        self.__class__ = Scalar
+        self._value = None
+        number = finish()
+        if number is not None:
+            self._value = cast_array(number, self.dtype.np_type)[()]
+        return self._value
+
+    @_value.setter
+    def _value(self, value: Any) -> None:
+        self.__class__ = Scalar
+        self._value = value
+
+
+_PendingScalar.__name__ = _PendingScalar.__qualname__ = "Scalar"
 
 
 def _unpickle(value, dtype, is_cscalar, name):

@@ -9,12 +9,15 @@ import numpy as np
 from semirings.dtypes import FP64, DataType, lookup_dtype
 from semirings.exceptions import DimensionMismatch, DomainMismatch
 from semirings.expr import cast_array
-from spgraph import engine
+from spgraph import _check as check
+from spgraph import context, engine
 from spgraph._base import CLASSES, EMPTY, RANK
 from spgraph._convert import describe, fit, is_number, to_dtype, to_size, to_values
+from spgraph._export import VectorExport
 from spgraph._output import Output, mask_mismatch
-from spgraph._plans import MxV
-from spgraph._vector_make import VectorMake
+from spgraph._plans import MxV, VectorSelect
+from spgraph._room import making
+from spgraph._vector_make import VectorMake, dense_vector, filled_vector
 from spgraph._vector_ops import VectorExpression, VectorIndexExpr, VectorLike, input_mask_of
 from spgraph.block import VectorBlock
 from spgraph.indexing import all_of, single
@@ -23,7 +26,7 @@ from spgraph.mask import StructuralMask, ValueMask
 __all__ = ["Vector", "VectorExpression", "VectorIndexExpr"]
 
 
-class Vector(Output, VectorMake, VectorLike):
+class Vector(Output, VectorMake, VectorExport, VectorLike):
     """A sparse vector.
 
     Parameters
@@ -61,8 +64,18 @@ class Vector(Output, VectorMake, VectorLike):
 
     def __init__(self, dtype: Any = FP64, size: int = 0, *, name: str | None = None):
         self.dtype = dtype = to_dtype(dtype, "Vector(dtype, size)", "Vector.from_coo, from_dense or from_dict")
-        self._block = VectorBlock(to_size(size, "Vector", "size"), dtype.np_type)
+        self._block = VectorBlock(to_size(size, "Vector", "size"), dtype.np_type, device=context.device())
         self._name = name
+
+    @classmethod
+    def _on(cls, device: context.Device, dtype: Any, size: int, name: str | None = None) -> Vector:
+        """An empty Vector on a device."""
+        return cls._wrap(VectorBlock(size, lookup_dtype(dtype).np_type, device=device), name)
+
+    @classmethod
+    def _full(cls, device: context.Device, value: np.generic, size: int) -> Vector:
+        """A Vector on a device in which every position holds one value."""
+        return cls._wrap(filled_vector(size, value, device))
 
     @classmethod
     def _wrap(cls, block: VectorBlock, name: str | None = None) -> Vector:
@@ -101,8 +114,9 @@ class Vector(Output, VectorMake, VectorLike):
         return names.of(self)
 
     # ---- writing ----------------------------------------------------------------------
-    def _update(self, value, mask=None, accum=None, replace=False, changed=None, input_mask=None) -> None:
+    def _write(self, value, mask=None, accum=None, replace=False, changed=None, input_mask=None) -> None:
         block = self._block
+        device = block.device
         rank = RANK.get(type(value))
         if input_mask is not None:
             if not isinstance(value, VectorIndexExpr):
@@ -112,17 +126,21 @@ class Vector(Output, VectorMake, VectorLike):
             parent = mask.parent
             if parent.ndim != 1 or parent._block.size != block.size:
                 raise mask_mismatch(mask, (block.size,))
+            if parent._block.device is not device:
+                raise check.elsewhere("<<", "the output", device.name, "the mask", parent.device)
             mask = mask._engine()
         if rank == 1:
             if value._size != block.size:
                 raise DimensionMismatch(f"<<: the output has size {block.size}, but the result has size {value._size}")
+            if value._device is not device:
+                raise check.elsewhere("<<", "the output", device.name, "the right side", value.device)
             if changed is None:
                 value._run(block, mask, accum, replace)
             else:
                 plan = value._plan if type(value) is not Vector else None
                 if type(plan) is not MxV:
                     raise _changed_misused()
-                plan.run(block, mask, accum, replace, self._changed_block(changed))
+                plan.run(block, mask, accum, replace, *self._changed_block(changed))
             return
         if changed is not None:
             raise _changed_misused()
@@ -130,21 +148,29 @@ class Vector(Output, VectorMake, VectorLike):
             raise _no_value(value)
         value = scalar_for(value, self.dtype, accum)
         if value is None:
-            value = VectorBlock(block.size, block.dtype)
+            value = VectorBlock(block.size, block.dtype, device=device)
         engine.vector_assign(block, mask, accum, replace, value, all_of(block.size))
 
-    def _changed_block(self, changed: Any) -> VectorBlock:
+    def _changed_block(self, changed: Any) -> tuple[VectorBlock, tuple | None]:
+        """Where changed entries go, and (op, thunk) of the select expression that says which count."""
+        kept = None
         if type(changed) is not Vector:
-            raise TypeError(f"changed: it is {describe(changed)}, but a Vector was wanted")
+            plan = getattr(changed, "_plan", None)
+            if type(plan) is not VectorSelect or not plan.of_vector or type(plan.u) is not Vector:
+                raise TypeError(f"changed: it is {describe(changed)}, but a Vector c or a selection such as "
+                                "select.valuelt(c, limit) was wanted")
+            thunk = np.int64(0) if plan.thunk is None else plan.thunk
+            changed, kept = plan.u, (plan.op, thunk)
         if changed is self:
             raise TypeError("changed: it is the output itself, but another Vector was wanted")
         if changed._size != self._size:
             raise DimensionMismatch(f"changed: it has size {changed._size}, but the output has size {self._size}")
         if changed.dtype is not self.dtype:
             raise DomainMismatch(f"changed: its dtype is {changed.dtype}, but that of the output is {self.dtype}")
-        return changed._block
+        check.same_device("changed", self, changed)
+        return changed._block, kept
 
-    def _assign(self, index, value, mask, accum, replace, sub) -> None:
+    def _write_part(self, index, value, mask, accum, replace, sub) -> None:
         block = self._block
         one = type(index) is int
         if mask is not None:
@@ -153,6 +179,7 @@ class Vector(Output, VectorMake, VectorLike):
             wanted = (index.size,) if sub else (block.size,)
             if mask.parent.shape != wanted:
                 raise mask_mismatch(mask, wanted)
+            check.same_device("v[...] << x: mask", self, mask.parent)
             mask = mask._engine()
         value = self._assigned(index, value, accum)
         if one:
@@ -164,7 +191,7 @@ class Vector(Output, VectorMake, VectorLike):
                 return
             index = single(index)
         if value is None:
-            value = VectorBlock(index.size, block.dtype)
+            value = VectorBlock(index.size, block.dtype, device=block.device)
         engine.vector_assign(block, mask, accum, replace, value, index, sub=sub)
 
     def _assigned(self, index, value, accum) -> Any:
@@ -175,6 +202,7 @@ class Vector(Output, VectorMake, VectorLike):
                 raise DimensionMismatch(
                     f"v[...] << u: u has size {value._size}, but the index selects {index.size} positions"
                 )
+            check.same_device("v[...] << u", self, value)
             return value._block
         if value is EMPTY:
             return None
@@ -183,7 +211,7 @@ class Vector(Output, VectorMake, VectorLike):
         if rank is not None or type(index) is int or isinstance(value, (str, bytes)) or value is None:
             wanted = "a number" if type(index) is int else "a Vector, a number or a list"
             raise TypeError(f"v[...] << x: x is {describe(value)}, but {wanted} was wanted")
-        return listed(value, (index.size,), self.dtype, accum)
+        return listed(value, (index.size,), self.dtype, accum, self._block.device)
 
     # ---- whole-object operations --------------------------------------------------------
     @property
@@ -206,7 +234,8 @@ class Vector(Output, VectorMake, VectorLike):
 
     def resize(self, size: int) -> None:
         """Change the size; entries beyond it are dropped."""
-        self._block.resize(to_size(size, "resize", "size"))
+        with making("resize", self._block.device):
+            self._block.resize(to_size(size, "resize", "size"))
 
     def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None) -> Vector:
         """A copy of its own.
@@ -230,11 +259,16 @@ class Vector(Output, VectorMake, VectorLike):
         {0: 1.5}
         """
         if clear or mask is not None or (dtype is not None and lookup_dtype(dtype) is not self.dtype):
-            new = Vector(self.dtype if dtype is None else dtype, self._size, name=name)
+            new = self._empty(self.dtype if dtype is None else dtype, self.shape, name)
             if not clear:
                 new(mask=mask) << self
             return new
-        return Vector._wrap(self._block.copy(), name)
+        with making("dup", self._block.device):
+            return Vector._wrap(self._block.copy(), name)
+
+    def _moved(self, device: context.Device) -> Vector:
+        with making(f'to("{device.name}")', device):
+            return Vector._wrap(self._block.to_device(device), self._name)
 
     def __copy__(self) -> Vector:
         return self.dup(name=self._name)
@@ -243,15 +277,13 @@ class Vector(Output, VectorMake, VectorLike):
         return self.dup(name=self._name)
 
     def __reduce__(self):
-        indices, values = self._coo()
+        indices, values = self.to_coo()
         if self._block.iso and values.size:
             values = values[0]
         return _unpickle, (self.dtype.name, self._size, indices, values, self._name)
 
     def __sizeof__(self) -> int:
-        block = self._block
-        arrays = (block.indices, block.values, block.present)
-        return object.__sizeof__(self) + sum(a.nbytes for a in arrays if a is not None)
+        return object.__sizeof__(self) + self._block.nbytes
 
     def __repr__(self) -> str:
         from spgraph import display
@@ -265,8 +297,9 @@ class Vector(Output, VectorMake, VectorLike):
 
 
 def _unpickle(dtype, size, indices, values, name):
-    np_type = lookup_dtype(dtype).np_type
-    return Vector._wrap(engine.build_vector(size, indices, np.asarray(values, np_type), np_type), name)
+    np_type, device = lookup_dtype(dtype).np_type, context.device()
+    block = engine.build_vector(size, indices, np.asarray(values, np_type), np_type, device=device)
+    return Vector._wrap(block, name)
 
 
 def scalar_for(value: Any, dtype: DataType, accum: Any) -> Any:
@@ -279,12 +312,16 @@ def scalar_for(value: Any, dtype: DataType, accum: Any) -> Any:
     return fit(value, dtype if accum is None else accum.type2, "<<", "value")
 
 
-def listed(value: Any, shape: tuple, dtype: DataType, accum: Any) -> Any:
-    """A list or array to be assigned to a part of `shape`, as a block."""
-    values, _ = to_values(value, dtype if accum is None else accum.type2, "<<", "values")
+def listed(value: Any, shape: tuple, dtype: DataType, accum: Any, device: context.Device) -> Any:
+    """A list or array to be assigned to a part of `shape`, as a block on `device`."""
+    values, _ = to_values(value, dtype if accum is None else accum.type2, "<<", "values", device)
     if values.shape != shape:
         raise DimensionMismatch(f"<<: the values have shape {values.shape}, but the index selects shape {shape}")
-    return CLASSES[len(shape)].from_dense(values)._block
+    if len(shape) == 1:
+        return dense_vector(values, None, None, device)
+    from spgraph._matrix_make import dense_matrix
+
+    return dense_matrix(values, None, None, device)
 
 
 def _no_value(value: Any) -> TypeError:

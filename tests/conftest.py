@@ -1,5 +1,9 @@
 """Options, fixtures and the hypothesis profile of every test.
 
+``--backend`` says where spgraph computes: on the CPU, on a GPU, or on a GPU that is emulated (see `emulator`), with
+the same kernels and a strict imitation of CuPy. The same tests run everywhere; those that are about the CPU's kernels
+are skipped elsewhere. ``--sanitize address|thread`` runs emulated kernels under that sanitizer.
+
 ``--engine graphblas`` runs the texts that are meant for spgraph under python-graphblas itself, on both sides:
 it checks the tests, whose expectations then come from an implementation that we did not write.
 """
@@ -8,6 +12,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +22,10 @@ import pytest
 from graphs import GRAPHS, Graph
 from hypothesis import HealthCheck, Phase, settings
 
+from semirings.exceptions import NoDevice
+from spgraph import context
 from spgraph import oracle as oracle_module
+from spgraph.kernels.device import Device
 
 pytest_plugins = ["pytester"]
 
@@ -43,7 +52,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("spgraph")
-    group.addoption("--backend", choices=("cpu", "cuda"), default="cpu", help="where spgraph computes")
+    group.addoption(
+        "--backend",
+        choices=("cpu", "cuda", "emulated"),
+        help="where spgraph computes (default: cuda if there is a GPU, else cpu)",
+    )
+    group.addoption("--sanitize", choices=("address", "thread"), help="run emulated kernels under this sanitizer")
     group.addoption("--devices", default="1", help="numbers of devices, such as 1,2,3,7 (default: 1)")
     group.addoption(
         "--engine",
@@ -54,14 +68,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--backend") == "cuda":
-        try:
-            import cupy
-
-            cupy.cuda.runtime.getDeviceCount()
-        except Exception as error:
-            raise pytest.UsageError(f"--backend cuda: CuPy finds no CUDA device here: {error}") from error
-        raise pytest.UsageError("--backend cuda: this version of spgraph has no CUDA kernels yet")
+    config.addinivalue_line("markers", "cpu(reason): is about the CPU alone, and skipped on other backends")
+    if config.getoption("--sanitize"):
+        _sanitize(config)
+    backend = config.getoption("--backend")
+    try:
+        device = _device(backend or os.environ.get(context.VARIABLE) or "auto")
+    except NoDevice as error:
+        raise pytest.UsageError(f"--backend {backend}: {error}") from error
+    config.option.backend = backend or device.name.partition(":")[0]
+    context.set_default(device)
+    os.environ[context.VARIABLE] = "cuda" if config.option.backend == "cuda" else "cpu"  # of processes that tests start
     try:
         counts = _device_counts(config)
     except ValueError:
@@ -71,6 +88,41 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--devices is {given!r}, but a list such as 1,2,3 was wanted")
     if counts != [1]:
         raise pytest.UsageError("--devices: this version of spgraph has one device")
+
+
+def _device(backend: str) -> Device:
+    if backend != "emulated":
+        return context.find_device(backend, "--backend")
+    if shutil.which("g++") is None:
+        raise pytest.UsageError("--backend emulated: g++ compiles the kernels, and is not there")
+    from emulator.device import emulated_device
+
+    return emulated_device()
+
+
+def _sanitize(config: pytest.Config) -> None:
+    """Start again with the sanitizer's library loaded first."""
+    from emulator import kernels
+
+    wanted = config.getoption("--sanitize")
+    if kernels.sanitizer() == wanted:
+        return
+    command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
+    if wanted == "thread":
+        command = ["setarch", "-R", *command]  # its shadow memory needs fixed addresses
+    sys.stdout.flush()
+    os.execvpe(command[0], command, os.environ | kernels.preload(wanted))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    backend = config.getoption("--backend")
+    if backend == "cpu":
+        return
+    for item in items:
+        about = item.get_closest_marker("cpu")
+        if about or item.get_closest_marker("compiled"):
+            reason = about.args[0] if about else "compiling the CPU's kernels"
+            item.add_marker(pytest.mark.skip(reason=f"about the CPU alone ({reason}); the backend is {backend}"))
 
 
 def _device_counts(config: pytest.Config) -> list[int]:
@@ -85,6 +137,28 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def backend(pytestconfig: pytest.Config) -> str:
     return pytestconfig.getoption("--backend")
+
+
+@pytest.fixture(scope="session")
+def device() -> Device:
+    """Where spgraph computes."""
+    return context.device()
+
+
+@pytest.fixture
+def emulated() -> Any:
+    """The emulated GPU, whatever the backend is."""
+    if shutil.which("g++") is None:
+        pytest.skip("g++ compiles the emulated kernels, and is not there")
+    from emulator.device import emulated_device
+
+    return emulated_device()
+
+
+@pytest.fixture
+def cuda(device: Device, request: pytest.FixtureRequest) -> Any:
+    """A GPU: the one where spgraph computes, else the emulated one."""
+    return request.getfixturevalue("emulated") if device.on_host else device
 
 
 @pytest.fixture(scope="session")

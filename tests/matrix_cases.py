@@ -1,7 +1,8 @@
 """Random matrices and write modes, each as a spgraph block and as a python-graphblas object.
 
 Everything is drawn from a seeded generator, so that a case is named by its seed. Values are
-small whole numbers: sums and products are exact in any order, also as floats.
+small whole numbers: sums and products are exact in any order, also as floats. Blocks are on the
+device that is tested.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import graphblas as gb
 import numpy as np
 
 from semirings import binary
-from spgraph.block import MatrixBlock, width
+from spgraph import context
+from spgraph.block import MatrixBlock, VectorBlock, width
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_build import build_matrix, matrix_coo
 from spgraph.engine.vector_structure import build_vector, vector_coo
+from spgraph.kernels.device import HOST
 from spgraph.partition import Partition
 
 DTYPES = ("BOOL", "INT8", "UINT8", "INT32", "INT64", "UINT64", "FP32", "FP64")
@@ -55,7 +58,16 @@ def draw_values(rng: np.random.Generator, dtype: str, count: int) -> np.ndarray:
 
 
 def draw_partition(rng: np.random.Generator, size: int) -> Partition:
-    return Partition(rng.permutation(size).astype(np.int32), "degree")
+    device = context.device()
+    return Partition(device.to_device(rng.permutation(size).astype(np.int32)), "degree", device=device)
+
+
+def empty_matrix(nrows: int, ncols: int, dtype) -> MatrixBlock:
+    return MatrixBlock(nrows, ncols, dtype, device=context.device())
+
+
+def empty_vector(size: int, dtype) -> VectorBlock:
+    return VectorBlock(size, dtype, device=context.device())
 
 
 def draw_matrix(
@@ -71,7 +83,7 @@ def draw_matrix(
         values[:] = values[0]
     order = rng.permutation(rows.size)
     rows, cols, values = rows[order], cols[order], values[order]
-    block = build_matrix(nrows, ncols, rows, cols, values, values.dtype)
+    block = build_matrix(nrows, ncols, rows, cols, values, values.dtype, device=context.device())
     if ordered:
         parts = draw_partition(rng, nrows)
         block.rehome(parts, parts if nrows == ncols else draw_partition(rng, ncols))
@@ -83,7 +95,7 @@ def draw_vector(rng, size: int, dtype: str | None = None, *, ordered=False) -> P
     dtype = dtype or str(rng.choice(DTYPES))
     indices = np.flatnonzero(rng.random(size) < rng.choice([0.1, 0.5, 0.9, 1.0]))
     values = draw_values(rng, dtype, indices.size)
-    block = build_vector(size, indices, values, values.dtype)
+    block = build_vector(size, indices, values, values.dtype, device=context.device())
     if rng.random() < 0.5:
         block.to_bitmap()
     if ordered:
@@ -154,6 +166,9 @@ def assert_same(ours, theirs, label="") -> None:
 
 def assert_valid(A: MatrixBlock) -> None:
     """The encoding that `spgraph.block.matrix` promises."""
+    assert type(A.indptr) is type(A.indices) is A.device.xp.ndarray
+    assert type(A.values) is (np.ndarray if A.iso else A.device.xp.ndarray)
+    A = A.to_device(HOST)
     assert A.indptr.shape == (A.nrows + 1,)
     assert A.indptr[0] == 0
     assert A.indptr[-1] == A.indices.size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +12,21 @@ import pytest
 import spgraph as sg
 from spgraph import _graphspec, bench
 from spgraph._machine import machine, optional_packages, versions
-from spgraph.bench import _compare as compare_module
-from spgraph.bench._problem import ALGORITHMS, Problem, Text
+from spgraph.bench import _contest, _folder, _peers, _spgraph
+from spgraph.bench._measurement import Measurement, Steps
+from spgraph.bench._problem import ALGORITHMS, Answer, Problem, Text
 from spgraph.exceptions import InvalidValue
+from spgraph.io import FormatError
 
 PEERS = ("graphblas", "scipy", "networkx")
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu(monkeypatch):
+    """Peers and figures here are the CPU's, and nothing hangs on how good they are."""
+    monkeypatch.setattr(_contest, "PAUSE", 0.0)
+    with sg.Context("cpu"):
+        yield
 
 
 def directed() -> sg.Matrix:
@@ -38,7 +49,12 @@ def problem(graph: str, algorithm: str, dtype=np.float64) -> Problem:
     A = GRAPHS[graph]()
     indptr = A.to_csr()[0]
     source = int(np.diff(indptr).argmax())
-    return Problem(graph, algorithm, A, source, np.dtype(dtype), 2)
+    return Problem(graph, algorithm, A, [source, 0], np.dtype(dtype), 2)
+
+
+def contest(problem: Problem, peers=()) -> _contest.Contest:
+    bar = SimpleNamespace(set_description=lambda text: None)
+    return _contest.Contest(problem, {"natural": problem.graph}, list(peers), [], [], bar, 20.0)
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
@@ -46,25 +62,26 @@ def problem(graph: str, algorithm: str, dtype=np.float64) -> Problem:
 @pytest.mark.parametrize("peer", PEERS)
 def test_every_text_of_every_peer_agrees_with_spgraph(peer, algorithm, graph):
     module = pytest.importorskip(f"spgraph.bench._{peer}")
-    contest = compare_module._Contest(problem(graph, algorithm), {}, [module], [], _Bar())
-    ours = compare_module._spgraph.text(contest.problem, contest.problem.graph)
-    contest.check("spgraph", ours.answer(ours.run()))
-    texts = module.texts(contest.problem)
+    there = problem(graph, algorithm)
+    judge = contest(there)
+    argument = there.argument(0)
+    ours = _spgraph.text(there, there.graph)
+    assert judge.check(ours.answer(ours.run(argument))) is None
+    texts = module.texts(there)
     assert texts
     for name, text in texts.items():
-        contest.check(name, text.answer(text.run()))
-
-
-class _Bar:
-    def set_description(self, _text):
-        pass
+        answer = text.answer(text.run(argument))
+        assert judge.check(answer) is None, name
+        wanted = {"bfs": "level", "sssp": "distance", "pagerank": "rank"}.get(algorithm, "parent")
+        assert getattr(answer, wanted) is not None
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
 def test_compare_measures_every_engine(dtype):
-    result = bench.compare(["rmat:6:4", "grid:5"], repeat=2, dtype=dtype, progress=False)
-    assert result.notes == []
+    result = bench.compare(["rmat:6:4", "grid:5"], repeat=2, sources=3, dtype=dtype, progress=False)
+    assert (result.notes, result.wrong) == ([], [])
     assert [graph["name"] for graph in result.graphs] == ["rmat:6:4", "grid:5"]
+    assert all(len(set(graph["sources"])) == 3 for graph in result.graphs)
     for graph in ("rmat:6:4", "grid:5"):
         for algorithm in ALGORITHMS:
             rows = [row for row in result.rows if (row.graph, row.algorithm) == (graph, algorithm)]
@@ -76,22 +93,38 @@ def test_compare_measures_every_engine(dtype):
                 ("networkx", ""),
             ]
             assert all(len(row.times) == 2 and min(row.times) > 0 for row in rows)
+            assert all(len(row.longer) == (2 if algorithm == "pagerank" else 0) for row in rows)
             assert result.ratio(rows[0])["natural"] == 1
             assert set(result.ratio(rows[2])) == {"natural", "degree"}
             assert rows[2].text in rows[2].tried
 
 
 def test_comparison_prints_and_saves(tmp_path):
-    result = bench.compare(["path:30"], against=["scipy"], algorithms=["bfs"], repeat=1, progress=False)
+    path = tmp_path / "saved.json"
+    seen = []
+    result = bench.compare(
+        ["path:30", "star:9"],
+        against=["scipy"],
+        algorithms=["bfs_parents", "pagerank"],
+        repeat=1,
+        progress=False,
+        after_each=lambda so_far: (seen.append(len(so_far.graphs)), bench.save(path, so_far)),
+    )
+    assert seen == [1, 2]
     shown = str(result)
-    assert "path:30: 30 vertices, 58 stored edges" in shown
+    assert "path:30: 30 vertices, 58 stored edges, searched from 16 vertices" in shown
     assert "spgraph, natural" in shown
-    assert "scipy, breadth_first_order" in shown
-    bench.save(tmp_path / "saved.json", result)
-    document = json.loads((tmp_path / "saved.json").read_text())
-    assert {"benchmark", "machine", "arguments", "graphs", "rows", "notes"} == set(document)
+    assert "  an iteration more" in shown
+    assert "scipy: breadth_first_order (bfs_parents on path:30, bfs_parents on star:9)" in shown
+    assert [line.split()[0] for line in shown.splitlines()[-3:]] == ["summary,", "path:30", "star:9"]
+    document = json.loads(path.read_text())
+    assert {"benchmark", "machine", "arguments", "graphs", "rows", "notes", "wrong"} == set(document)
     assert {"date", "commit", "cpu", "cores", "threads", "versions"} <= set(document["machine"])
+    assert document["arguments"]["device"].startswith("cpu")
+    assert {"gpus", "cuda"} <= set(document["machine"])
     assert document["rows"][0]["median"] >= document["rows"][0]["min"] > 0
+    assert document["rows"][0]["per_iteration"] is None
+    assert isinstance(document["rows"][3]["per_iteration"], float)
 
 
 def test_a_file_is_a_graph_too(tmp_path):
@@ -108,7 +141,7 @@ def test_a_peer_that_is_missing_is_left_out_and_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "spgraph.bench._networkx", raising=False)
     result = bench.compare(["path:5"], against=["networkx"], algorithms=["bfs"], repeat=1, progress=False)
     assert {row.engine for row in result.rows} == {"spgraph"}
-    assert "networkx is not installed" in result.notes[0]
+    assert "networkx is not installed: left out" in result.notes[0]
     assert "pip install" in str(result)
 
 
@@ -123,7 +156,7 @@ def test_networkx_is_left_out_on_large_graphs(monkeypatch):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_wrong_answer_stops_the_comparison(monkeypatch, algorithm):
+def test_a_wrong_answer_is_left_out_and_named(monkeypatch, algorithm):
     scipy_peer = pytest.importorskip("spgraph.bench._scipy")
     right = scipy_peer.texts
 
@@ -132,19 +165,192 @@ def test_a_wrong_answer_stops_the_comparison(monkeypatch, algorithm):
                 for name, text in right(problem).items()}  # fmt: skip
 
     monkeypatch.setattr(scipy_peer, "texts", wrong)
-    with pytest.raises(bench.Disagreement, match=f"{algorithm} on path:6, source"):
-        bench.compare(["path:6"], against=["scipy"], algorithms=[algorithm], repeat=1, progress=False)
+    result = bench.compare(["path:6"], against=["scipy"], algorithms=[algorithm], repeat=1, progress=False)
+    assert {row.engine for row in result.rows} == {"spgraph"}
+    assert len(result.wrong) == 1
+    assert result.wrong[0].startswith(f"{algorithm} on path:6 (")
+    assert "scipy (" in result.wrong[0]
+    assert f"WRONG: {result.wrong[0]}" in str(result)
 
 
-def _spoilt(answer: np.ndarray) -> np.ndarray:
-    answer = answer.copy()
-    answer[3] = 5 if answer.dtype.kind == "i" else answer[3] + 1
-    return answer
+def _spoilt(answer: Answer) -> Answer:
+    return Answer(*(part if part is None else _changed(part) for part in answer))
+
+
+def _changed(array: np.ndarray) -> np.ndarray:
+    array = array.copy()
+    array[3] = 5 if array.dtype.kind == "i" else array[3] + 1
+    return array
+
+
+class FakePeer:
+    """An engine of the tests' own, put where `find_peers` looks."""
+
+    NAME = "fake"
+    ON_GPU = True
+
+    def __init__(self, texts):
+        self.texts = texts
+        self.asked = []
+        self.waits = 0
+
+    def version(self) -> str:
+        return "0.1"
+
+    def synchronize(self) -> None:
+        self.waits += 1
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    def put(texts) -> FakePeer:
+        peer = FakePeer(texts)
+        monkeypatch.setitem(_peers.PEERS, "fake", ("fake", "pip install fake"))
+        monkeypatch.setitem(sys.modules, "spgraph.bench._fake", peer)
+        return peer
+
+    return put
+
+
+def test_all_engines_search_from_the_same_sources(fake, monkeypatch):
+    asked: dict[str, list] = {"ours": [], "fake": []}
+
+    def texts(problem):
+        def run(source):
+            asked["fake"].append(source)
+            return sg.algorithms.bfs_parents(problem.graph, source)
+
+        return {"only": Text(run, lambda parent: Answer(parent=parent.to_dense(-1)))}
+
+    ours = sg.algorithms.bfs_parents
+    peer = fake(texts)
+    monkeypatch.setattr(
+        _spgraph.algorithms, "bfs_parents", lambda A, source: asked["ours"].append(source) or ours(A, source)
+    )
+    result = bench.compare(["rmat:7"], against=["fake"], algorithms=["bfs_parents"], orders=["natural"], repeat=5,
+                           sources=3, progress=False)  # fmt: skip
+    sources = result.graphs[0]["sources"]
+    assert asked["fake"][-5:] == [sources[k % 3] for k in range(5)]
+    assert set(asked["ours"]) == set(sources)
+    assert peer.waits >= 2 * 10  # before and after every run of both engines
+    assert result.arguments["versions"] == {"fake": "0.1"}
+
+
+def test_an_engine_that_breaks_does_not_stop_the_others(fake):
+    def texts(problem):
+        if problem.algorithm == "sssp":
+            raise MemoryError("no room")
+        return {"bad": Text(lambda source: 1 / 0, Answer), "good": _spgraph.text(problem, problem.graph)}
+
+    fake(texts)
+    result = bench.compare(["path:6"], against=["fake"], algorithms=["bfs", "sssp"], repeat=1, progress=False)
+    assert [(row.algorithm, row.engine) for row in result.rows if row.engine == "fake"] == [("bfs", "fake")]
+    assert result.wrong == [
+        "bfs on path:6: fake (bad): ZeroDivisionError: division by zero",
+        "sssp on path:6: fake: MemoryError: no room",
+    ]
+
+
+def test_slow_engines_take_fewer_turns(fake):
+    def texts(problem):
+        return {"slow": Text(_spgraph.text(problem, problem.graph).run, lambda level: Answer(level=level.to_dense(-1)))}
+
+    fake(texts)
+    result = bench.compare(["path:6"], against=["fake"], algorithms=["bfs"], repeat=9, seconds=1e-9, progress=False)
+    assert all(len(row.times) == 3 for row in result.rows)
+    row = result.rows[-1]
+    row.times[:] = [2.0] * 3
+    result.rows[0].times[:] = [1.0, 1.0, 1.0, 50.0, 50.0]  # turns that only one of them took
+    assert result.ratio(row)["natural"] == 2
+
+
+def test_a_peer_that_cannot_be_used_says_why(fake):
+    peer = fake(lambda problem: {})
+    peer.version = lambda: (_ for _ in ()).throw(OSError("libfake.so: no such file"))
+    result = bench.compare(["path:5"], against=["fake"], algorithms=["bfs"], repeat=1, progress=False)
+    assert result.notes == ["fake cannot be used: left out (OSError: libfake.so: no such file)"]
+
+
+def test_figures_for_a_superstep():
+    row = Measurement("g", "bfs", "spgraph", "natural", "algorithms", {}, 0.0)
+    assert row.per_step() is None
+    assert row.per_iteration(20) is None
+    row.times = [1e-3, 3e-3, 2e-3]
+    row.steps = [Steps(10, 20, 10), Steps(10, 20, 10), Steps(0, 5, 5)]  # the last one multiplied nothing
+    assert row.per_step() == {"supersteps": 10, "microseconds": pytest.approx(200), "launches": 2, "waits": 1}
+    row.longer = [4e-3, 4e-3, 4e-3]
+    assert row.per_iteration(20) == pytest.approx(1e-4)
+    assert Steps(5, 6, 7) - Steps(1, 2, 3) == Steps(4, 4, 4)
+
+
+# ---- folders of raw arrays ---------------------------------------------------------------
+@pytest.fixture
+def folder(tmp_path):
+    """A square with one diagonal, as peers/gen.py writes graphs."""
+    path = tmp_path / "square"
+    path.mkdir()
+    A = sg.Matrix.from_coo([0, 1, 1, 2, 2, 3, 3, 0, 0, 2], [1, 0, 2, 1, 3, 2, 0, 3, 2, 0],
+                           np.array([1, 1, 2, 2, 3, 3, 4, 4, 5, 5], np.float32), nrows=4, ncols=4)  # fmt: skip
+    indptr, indices, values = A.to_csr()
+    indptr.astype("<i4").tofile(path / "rowptr.i32")
+    indices.astype("<i4").tofile(path / "col.i32")
+    values.astype("<f4").tofile(path / "w.f32")
+    np.array([3, 1], "<i4").tofile(path / "src.i32")
+    return path, A
+
+
+def test_a_folder_is_a_graph(folder):
+    path, A = folder
+    read = _graphspec.load(str(path), order="degree")
+    assert read.isequal(A, check_dtype=True)
+    assert (read.symmetric, read.order, read.report.stored) == (True, "degree", 10)
+    result = bench.compare([str(path)], against=["scipy"], repeat=3, progress=False)
+    assert (result.notes, result.wrong) == ([], [])
+    assert result.graphs[0] | {"reorder_seconds": 0} == {
+        "name": "square", "vertices": 4, "stored_edges": 10, "weights": "FP32", "sources": [3, 1], "reorder_seconds": 0,
+    }  # fmt: skip
+    assert bench.compare([str(path) + "/"], against=[], sources=1, repeat=1, progress=False).graphs[0]["sources"] == [3]
+
+
+def test_a_folder_without_sources_gets_some(folder):
+    path, _ = folder
+    (path / "src.i32").unlink()
+    result = bench.compare([str(path)], against=[], algorithms=["bfs"], repeat=1, progress=False)
+    assert sorted(result.graphs[0]["sources"]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("rowptr.i32", np.array([0, 3, 5, 8, 9], "<i4"), "offsets that rise from 0 to 10"),
+        ("rowptr.i32", np.array([0, 5, 3, 8, 10], "<i4"), "offsets that rise from 0 to 10"),
+        ("col.i32", np.array([1, 2, 3, 0, 2, 0, 1, 3, 0, 4], "<i4"), r"columns are not all in 0\.\.3"),
+        ("w.f32", np.ones(9, "<f4"), "9 weights for 10 edges"),
+        ("w.f32", np.ones(5, np.uint8), "5 bytes are no whole number of float32"),
+    ],
+)
+def test_folders_that_do_not_fit(folder, name, data, message):
+    path, _ = folder
+    data.tofile(path / name)
+    with pytest.raises(FormatError, match=f"{name}: .*{message}"):
+        _folder.read_folder(str(path))
+
+
+def test_other_folders_are_no_graphs(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"wanted a file, or a folder with rowptr\.i32"):
+        _graphspec.load(str(tmp_path))
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"against": ["gunrock"]}, {"algorithms": ["mst"]}, {"orders": ["random"]}, {"orders": []}, {"repeat": 0}],
+    [
+        {"against": ["gunrock"]},
+        {"algorithms": ["mst"]},
+        {"orders": ["random"]},
+        {"orders": []},
+        {"repeat": 0},
+        {"sources": 0},
+    ],
 )
 def test_arguments_are_checked(arguments):
     with pytest.raises(InvalidValue, match="compare:"):

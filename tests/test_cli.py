@@ -11,7 +11,7 @@ import pytest
 
 import spgraph
 from spgraph import cli
-from spgraph._cli import ranks, run, text
+from spgraph._cli import info, ranks, run, text
 from spgraph._cli.names import Names
 from spgraph.validate import Rule
 
@@ -329,14 +329,43 @@ def test_rank_rules_see_what_is_wrong():
 def test_info(capsys):
     code, out, _ = call(capsys, "info")
     assert code == 0
-    for title in ("spgraph", "devices", "memory", "cache", "optional"):
+    for title in ("spgraph", "devices", "memory", "caches", "optional"):
         assert f"\n{title}" in "\n" + out
     found = json.loads(call(capsys, "info", "--json")[1])
     assert found["spgraph"] == spgraph.__version__
     assert found["devices"][0]["device"] == "cpu"
-    assert found["cache"]["folder"]
+    assert found["caches"][0]["name"] == "cpu"
+    assert (found["gpu_problem"] is None) == any(gpu["problem"] is None for gpu in found["devices"][1:])
     assert {row["package"] for row in found["optional"]} >= {"cupy", "networkx", "python-graphblas"}
     assert all("pip install" in row["install"] for row in found["optional"])
+
+
+def test_info_describes_gpus():
+    """What a machine with two cards, one of them too old, is told."""
+    found = info.gather() | {
+        "devices": [
+            {"device": "cpu", "name": "a processor", "threads": 1},
+            {
+                "device": "cuda:0", "name": "a card", "capability": "9.0",
+                "memory": {"total": 80 << 30, "free": 78 << 30}, "problem": None,
+            },
+            {
+                "device": "cuda:1", "name": "an old card", "capability": "6.1",
+                "memory": {"total": 8 << 30}, "problem": "it is too old",
+            },
+        ],
+        "gpu_problem": None,
+        "cuda": {"driver": "580.65", "cuda": "13.0", "cupy": "14.2.0", "runtime": "13.0", "nvrtc": "13.0"},
+    }  # fmt: skip
+    shown = info.describe(found)
+    assert "devices     cpu: a processor, 1 thread\n" in shown
+    assert "            cuda:0: a card, compute capability 9.0, 78.0 GiB free of 80.0 GiB\n" in shown
+    assert "cuda:1: an old card, compute capability 6.1, 8.00 GiB; cannot be used: it is too old\n" in shown
+    assert "cuda        driver 580.65, for CUDA 13.0, CuPy 14.2.0, with CUDA 13.0, NVRTC 13.0\n" in shown
+    assert "no GPU is used" not in shown
+    without = info.describe(found | {"devices": found["devices"][:1], "gpu_problem": "no driver", "cuda": {}})
+    assert "            no GPU is used: no driver\n" in without
+    assert "\ncuda" not in without
 
 
 def test_bench_compare(capsys, tmp_path):
@@ -352,6 +381,10 @@ def test_bench_compare(capsys, tmp_path):
         "bfs,sssp",
         "--repeat",
         "1",
+        "--order",
+        "degree",
+        "--commit",
+        "v1.2",
         "--save",
         str(saved),
     )
@@ -361,7 +394,64 @@ def test_bench_compare(capsys, tmp_path):
     document = json.loads(saved.read_text())
     assert document["benchmark"] == "compare"
     assert document["machine"]["versions"]["numpy"] == np.__version__
+    assert document["machine"]["commit"] == "v1.2"
+    assert {row["order"] for row in document["rows"]} == {"degree", ""}
     assert {row["algorithm"] for row in document["rows"]} == {"bfs", "sssp"}
+
+
+def test_bench_compare_tells_of_wrong_answers(capsys, monkeypatch):
+    right = spgraph.algorithms.bfs
+    monkeypatch.setattr(spgraph.algorithms, "bfs", lambda A, source: right(A, (source + 1) % A.nrows))
+    argv = ("bench", "compare", "path:20", "--against", "scipy", "--algorithms", "bfs", "--repeat", "1")
+    code, out, _ = call(capsys, *argv)
+    assert code == 1
+    assert "WRONG: bfs on path:20 (" in out
+    code, out, err = call(capsys, *argv, "--json")
+    assert code == 1
+    assert len(json.loads(out)["wrong"]) == 2  # in each order
+    assert err == 'spgraph: some answers were wrong, see "wrong"\n'
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["compare", "path:3", "--against", "gunrock"], "wanted some of graphblas,scipy,networkx,cugraph"),
+        (["compare", "path:3", "--order", "random"], "wanted some of natural,degree"),
+        (["compare", "path:3", "--seconds", "0"], "wanted more than 0"),
+        (["compare", "path:3", "--seconds", "nan"], "wanted more than 0"),
+        (["graph500"], "--scale"),
+        (["graph500", "--scale", "0"], "wanted 1 or more"),
+    ],
+)
+def test_bench_usage_errors(capsys, argv, message):
+    code, _, err = call(capsys, "bench", *argv)
+    assert code == 2
+    assert "usage: spgraph bench" in err
+    assert message in err
+
+
+def test_a_device_that_is_none(capsys):
+    for command in (["run", "bfs", "path:3"], ["bench", "graph500", "--scale", "4"]):
+        code, _, err = call(capsys, *command, "--device", "tpu")
+        assert code == 2
+        assert err.startswith("spgraph: Context: devices is 'tpu', wanted 'cpu', 'cuda'")
+        assert err.count("\n") == 1
+
+
+def test_run_says_where_it_runs(capsys):
+    facts = run_json(capsys, "bfs", "path:4", "--device", "cpu")
+    assert facts["graph"]["device"] == "cpu"
+    assert "weights, on cpu, in" in call(capsys, "run", "bfs", "path:4", "--device", "cpu", "--repeat", "0")[1]
+
+
+def test_run_takes_a_folder_of_raw_arrays(capsys, tmp_path):
+    for name, values in (("rowptr.i32", [0, 1, 2]), ("col.i32", [1, 0]), ("w.f32", [2.5, 2.5])):
+        np.array(values, "<" + ("f4" if name == "w.f32" else "i4")).tofile(tmp_path / name)
+    facts = run_json(capsys, "sssp", str(tmp_path), "--source", "0", "--validate")
+    assert (facts["graph"]["vertices"], facts["farthest"], facts["valid"]) == (2, 2.5, True)
+    code, _, err = call(capsys, "run", "sssp", str(tmp_path), "--symmetrize")
+    assert code == 2
+    assert f"--symmetrize: it is about files, and {tmp_path} is a folder" in err
 
 
 def test_bench_overhead(capsys):

@@ -1,7 +1,7 @@
-"""Compiled matrix kernels on several ranges of rows, against python-graphblas.
+"""Matrices too large for one range of rows or one block of threads, against python-graphblas.
 
-The other matrix tests run the same texts interpreted, on matrices too small for some branches
-(rows long enough for a radix sort, keys enough for two-step counting sorts).
+The other matrix tests run the CPU's kernels interpreted, on matrices too small for some branches
+(rows long enough for a radix sort, keys enough for two-step counting sorts). Here they are compiled.
 """
 
 import matrix_cases as mc
@@ -10,12 +10,10 @@ import pytest
 from matrix_cases import assert_same, gb
 
 from semirings import binary, monoid, select, semiring
-from spgraph import engine
-from spgraph.block import MatrixBlock, VectorBlock
+from spgraph import context, engine
 from spgraph.engine import Index, Mask, matrix_products, matrix_reduce
 from spgraph.kernels.cpu import _pieces, _specialise, _threads, sort
 
-pytestmark = pytest.mark.compiled
 INT = np.dtype(np.int64)
 
 
@@ -35,7 +33,7 @@ def both(seed, nrows, ncols, density, *, ordered=False):
 
 
 def empty(nrows, ncols):
-    return MatrixBlock(nrows, ncols, INT), gb.Matrix(int, nrows, ncols)
+    return mc.empty_matrix(nrows, ncols, INT), gb.Matrix(int, nrows, ncols)
 
 
 def test_product_rows_of_every_length():
@@ -45,7 +43,7 @@ def test_product_rows_of_every_length():
     engine.mxm(C, None, None, False, A.ours, False, B.ours, False, op)
     D << A.theirs.mxm(B.theirs, gb.semiring.plus_times)
     assert_same(C, D)
-    lengths = np.diff(C.indptr)
+    lengths = np.diff(C.device.to_host(C.indptr))
     assert lengths.min() < 32 < lengths.max()
     C, D = empty(40, 40)  # a scan
     engine.mxm(C, None, None, False, A.ours, False, A.ours, True, op)
@@ -122,7 +120,7 @@ def test_reductions_and_kronecker():
     A, B = both(13, 400, 300, 0.2), both(14, 5, 7, 0.5)
     plus = monoid.plus.resolve(INT)
     for a_t, wanted in ((False, A.theirs.reduce_rowwise("+")), (True, A.theirs.reduce_columnwise("+"))):
-        w = VectorBlock(300 if a_t else 400, INT)
+        w = mc.empty_vector(300 if a_t else 400, INT)
         engine.matrix_reduce_rows(w, None, None, False, A.ours, a_t, plus)
         assert_same(w, wanted.new())
     assert engine.matrix_reduce_scalar(A.ours, plus) == A.theirs.reduce_scalar("+").new().value
@@ -137,15 +135,16 @@ def test_sorting():
     nrows, ncols, count = 3000, 9000, 60_000  # more columns than one step of the counting sort takes
     rows, cols, values = rng.integers(0, nrows, count), rng.integers(0, ncols, count), rng.integers(0, 9, count)
     minus = binary.minus.resolve(INT, INT)
-    block = engine.build_matrix(nrows, ncols, rows, cols, values, INT, minus)
+    block = engine.build_matrix(nrows, ncols, rows, cols, values, INT, minus, device=context.device())
     order = np.lexsort((cols, rows))
     rows, cols, values = rows[order], cols[order], values[order]
     first = np.flatnonzero(np.diff(rows * ncols + cols, prepend=-1))
     signs = -np.ones(count, np.int64)
     signs[first] = 1
-    assert np.array_equal(engine.matrix_coo(block)[0], rows[first])
-    assert np.array_equal(engine.matrix_coo(block)[1], cols[first])
-    assert np.array_equal(block.values, np.add.reduceat(values * signs, first))
+    found = engine.matrix_coo(block)
+    assert np.array_equal(found[0], rows[first])
+    assert np.array_equal(found[1], cols[first])
+    assert np.array_equal(found[2], np.add.reduceat(values * signs, first))
     turned = block.oriented(True)
     theirs = gb.Matrix.from_coo(*engine.matrix_coo(block), nrows=nrows, ncols=ncols)
     assert_same(turned, theirs.T.new())

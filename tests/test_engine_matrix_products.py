@@ -7,7 +7,6 @@ from matrix_cases import chance, draw_matrix, draw_mode, draw_vector, gb, run, t
 
 from semirings import binary, semiring
 from semirings.exceptions import DomainMismatch
-from spgraph.block import MatrixBlock
 from spgraph.engine import matrix_products
 from spgraph.engine.matrix_build import matrix_coo
 from spgraph.engine.matrix_products import kronecker, mxm, outer
@@ -72,9 +71,9 @@ def test_any_takes_one_of_the_products(rng, method):
     n = int(rng.integers(1, 8))
     A, B, M = (draw_matrix(rng, n, n, "INT64", ordered=chance(rng, 0.5)) for _ in range(3))
     mask, _ = mc.draw_mask(rng, M if chance(rng, 0.6) else None)
-    C = MatrixBlock(n, n, np.int64)
+    C = mc.empty_matrix(n, n, np.int64)
     mxm(C, mask, None, False, A.ours, False, B.ours, False, semiring.any_second.resolve(np.int64, np.int64))
-    pattern = MatrixBlock(n, n, np.bool_)
+    pattern = mc.empty_matrix(n, n, np.bool_)
     mxm(pattern, mask, None, False, A.ours, False, B.ours, False, semiring.any_pair.resolve(np.int64, np.int64))
     (rows, cols, values), (a_rows, a_cols, _) = matrix_coo(C), matrix_coo(A.ours)
     right = {(k, j): value for k, j, value in zip(*matrix_coo(B.ours))}

@@ -7,7 +7,7 @@ from matrix_cases import assert_same, chance, draw_matrix, draw_mode, draw_vecto
 
 from semirings import binary, monoid
 from semirings.exceptions import InvalidValue, OutOfMemory
-from spgraph.block import MatrixBlock
+from spgraph import context
 from spgraph.engine.index import Index
 from spgraph.engine.matrix_assign import matrix_assign
 from spgraph.engine.matrix_build import build_matrix, matrix_coo
@@ -77,7 +77,8 @@ def test_single_elements(rng):
             del A.theirs[i, j]
             matrix_remove(A.ours, i, j)
         else:
-            value = A.ours.values[0] if chance(rng, 0.4) and A.ours.nvals else mc.scalar(rng, A.theirs.dtype.name)
+            first = matrix_coo(A.ours)[2][:1] if chance(rng, 0.4) else []
+            value = first[0] if len(first) else mc.scalar(rng, A.theirs.dtype.name)
             A.theirs[i, j] = value
             matrix_set(A.ours, i, j, value)
         assert_same(A.ours, A.theirs)
@@ -85,7 +86,7 @@ def test_single_elements(rng):
 
 def test_setting_leaves_others_alone(rng):
     A = draw_matrix(rng, 4, 4, "INT64", density=1.0, ordered=chance(rng, 0.5))
-    before, B = A.theirs.dup(), MatrixBlock(4, 4, np.int64)
+    before, B = A.theirs.dup(), mc.empty_matrix(4, 4, np.int64)
     B.assume(A.ours)
     matrix_set(B, 1, 2, 99)
     matrix_remove(B, 0, 0)
@@ -123,19 +124,20 @@ def test_reduce_to_vector(rng, how):
 
 def test_duplicates_raise_unless_combined():
     rows, cols, values = [1, 0, 1, 1], [2, 0, 2, 2], np.array([5, 1, 7, 9])
+    on = {"device": context.device()}
     with pytest.raises(InvalidValue, match=r"2 of 4 entries repeat a position, the first is .* \(1, 2\); give dup_op"):
-        build_matrix(2, 3, rows, cols, values, np.int64)
+        build_matrix(2, 3, rows, cols, values, np.int64, **on)
     for given, wanted in ((values, [1, -11]), (np.int64(3), [3, -3])):
-        block = build_matrix(2, 3, rows, cols, given, np.int64, binary.minus.resolve(np.int64, np.int64))
+        block = build_matrix(2, 3, rows, cols, given, np.int64, binary.minus.resolve(np.int64, np.int64), **on)
         assert matrix_coo(block)[2].tolist() == wanted
-    block = build_matrix(2, 3, rows, cols, 3, np.int64, binary.min.resolve(np.int64, np.int64))
+    block = build_matrix(2, 3, rows, cols, 3, np.int64, binary.min.resolve(np.int64, np.int64), **on)
     assert block.iso
     assert block.nvals == 2
 
 
 def test_a_region_beyond_memory_names_its_size_and_changes_nothing():
     n = 1 << 20
-    block = MatrixBlock(n, n, np.int64)
+    block = mc.empty_matrix(n, n, np.int64)
     everything = Index.of_all(n)
     with pytest.raises(OutOfMemory, match=f"a region of {n * n} entries needs"):
         matrix_assign(block, None, None, False, np.int64(1), everything, everything)

@@ -1,5 +1,9 @@
-"""The vector engine against a model of dictionaries: formats, partitions and directions change no answer."""
+"""The vector engine against a model of dictionaries: formats, partitions and directions change no answer.
 
+Blocks are on the device that is tested.
+"""
+
+import operator
 import warnings
 
 import numpy as np
@@ -9,23 +13,34 @@ from hypothesis import strategies as st
 
 from semirings import binary, indexunary, monoid, select, semiring, unary
 from semirings.expr import cast_array, evaluate
-from spgraph import engine
+from spgraph import context, engine
 from spgraph.block import MatrixBlock, VectorBlock, width
 from spgraph.engine import Apply, Ewise, Index, Leaf, Mask, vector_sparse
 from spgraph.engine.plan import push_limit
 from spgraph.partition import NATURAL, Partition
 
+DEVICE = context.device()
+FEWER = 1 if DEVICE.on_host else 5  # on an emulated GPU a compiler makes each kernel
 DTYPES = [np.dtype(name) for name in ("bool", "int8", "uint16", "int64", "float32", "float64")]
 SEMIRINGS = ["plus_times", "min_plus", "any_secondi", "any_pair", "lor_land", "max_firsti", "plus_pair", "min_second",
              "any_first", "min_secondj", "plus_firstj", "max_first"]
+COMPARES = {"valuelt": operator.lt, "valuege": operator.ge, "valuene": operator.ne}
 ACCUMS = [None, binary.plus, binary.min, binary.second, binary.first, binary.minus, binary.max]
+
+
+def build(size, ids, values, dtype, dup_op=None):
+    return engine.build_vector(size, ids, values, dtype, dup_op, device=DEVICE)
+
+
+def empty(size, dtype):
+    return VectorBlock(size, dtype, device=DEVICE)
 
 
 @st.composite
 def partitions(draw, n):
     if draw(st.booleans()):
         return NATURAL
-    return Partition(np.array(draw(st.permutations(range(n))), np.int32), "drawn")
+    return Partition(DEVICE.to_device(np.array(draw(st.permutations(range(n))), np.int32)), "drawn", device=DEVICE)
 
 
 @st.composite
@@ -39,9 +54,11 @@ def vectors(draw, n, dtype=None, partition=None):
     iso = draw(st.booleans())
     values = [draw(pick)] * len(ids) if iso and ids else [draw(pick) for _ in ids]
     values = np.array(values, np.int64).astype(dtype)
-    block = engine.build_vector(n, ids, values[0] if iso and ids else values, dtype)
+    block = build(n, ids, values[0] if iso and ids else values, dtype)
     if draw(st.booleans()):
         block.to_bitmap()
+    if draw(st.integers(0, 3)) == 0:
+        block.to_sparse()
     block.rehome(draw(partitions(n)) if partition is None else partition)
     return block, dict(zip(ids, values))
 
@@ -79,11 +96,38 @@ def model_write(C, T, allowed, accum, replace, dtype):
 
 
 def check(block, wanted):
-    ids, values = block.coo()
+    check_encoding(block)
+    ids, values = engine.vector_coo(block)
     assert ids.tolist() == sorted(wanted)
     assert block.nvals == len(wanted)
     assert values.dtype == block.dtype
     np.testing.assert_array_equal(values, np.array([wanted[i] for i in ids.tolist()], block.dtype))
+
+
+def check_encoding(block):
+    """What `spgraph.block.vector` promises."""
+    array = DEVICE.xp.ndarray
+    assert type(block.values) is (np.ndarray if block.iso else array)
+    assert block.values.dtype == block.dtype
+    assert block.values.size == (1 if block.iso else block.nvals if block.format == "sparse" else block.size)
+    if block.format == "sparse":
+        assert type(block.indices) is array
+        assert block.present is None
+        found = DEVICE.to_host(block.indices).tolist()
+        assert len(set(found)) == len(found) == block.nvals
+        assert not block.sorted or found == sorted(found)
+        return
+    assert block.indices is None
+    if block.format == "full":
+        assert block.present is None
+        assert block.nvals == block.size
+    else:
+        present = DEVICE.to_host(block.present)
+        assert present.dtype == np.uint8
+        assert present.sum() == block.nvals
+        if block.padding is not None:
+            assert not block.iso
+            assert (DEVICE.to_host(block.values)[present == 0] == block.padding).all()
 
 
 def matrix(draw, n, m, dtype):
@@ -92,10 +136,13 @@ def matrix(draw, n, m, dtype):
     cells.sort()
     iso = draw(st.booleans())
     values = np.array([draw(st.integers(0, 3)) for _ in (cells[:1] if iso else cells)], np.int64).astype(dtype)
-    A = MatrixBlock(n, m, dtype)
+    A = MatrixBlock(n, m, dtype, device=DEVICE)
     indptr = np.zeros(n + 1, np.int64)
     np.add.at(indptr, [i + 1 for i, _ in cells], 1)
-    A.set_csr(np.cumsum(indptr), np.array([j for _, j in cells], np.int64), values, iso=iso and bool(cells))
+    ids = np.array([j for _, j in cells], np.int64)
+    iso = iso and bool(cells)
+    A.set_csr(DEVICE.to_device(np.cumsum(indptr)), DEVICE.to_device(ids), values if iso else DEVICE.to_device(values),
+              iso=iso)
     return A, {cell: values[0 if iso else k] for k, cell in enumerate(cells)}
 
 
@@ -119,13 +166,14 @@ def preference(request, monkeypatch):
     """Short vectors are merged as lists, too."""
     if request.param == "lists":
         monkeypatch.setattr(vector_sparse, "LONG", 0)
+        monkeypatch.setattr(vector_sparse, "LONG_ON_DEVICE", 0)
         monkeypatch.setattr(vector_sparse, "SHARE", 1e-9)
 
 
 LISTS = [HealthCheck.function_scoped_fixture]
 
 
-@settings(max_examples=200, suppress_health_check=LISTS)
+@settings(max_examples=200 // FEWER, suppress_health_check=LISTS)
 @given(st.data())
 def test_product(data):
     draw = data.draw
@@ -145,13 +193,16 @@ def test_product(data):
     accum = typed(draw(st.sampled_from(ACCUMS)), C.dtype)
     types = (u.dtype, A.dtype) if flipped else (A.dtype, u.dtype)
     op = getattr(semiring, draw(st.sampled_from(SEMIRINGS))).resolve(*types)
-    changed = VectorBlock(size, C.dtype) if draw(st.booleans()) else None
-    engine.mxv(C, mask, accum, replace, A, transposed, u, op, flipped=flipped, changed=changed,
+    changed = empty(size, C.dtype) if draw(st.booleans()) else None
+    kept = None
+    if changed is not None and draw(st.booleans()):
+        kept = draw(st.sampled_from([select.valuelt, select.valuege, select.valuene]))[C.dtype], C.dtype.type(1)
+    engine.mxv(C, mask, accum, replace, A, transposed, u, op, flipped=flipped, changed=changed, changed_if=kept,
                direction=draw(st.sampled_from(["push", "pull", None])))
     terms = model_product(entries, u_entries, op, transposed, flipped, (n, m))
     if op.monoid.terminal_any:
         # any of the terms is right: take the one that came back, if it is one of them
-        got = dict(zip(*(a.tolist() for a in C.coo())))
+        got = dict(zip(*(a.tolist() for a in engine.vector_coo(C))))
         choices = {i: [model_write(C_entries, {i: t}, allowed, accum, replace, C.dtype).get(i) for t in ts]
                    for i, ts in terms.items()}
         wanted = model_write(C_entries, {i: ts[0] for i, ts in terms.items()}, allowed, accum, replace, C.dtype)
@@ -167,8 +218,11 @@ def test_product(data):
         wanted = model_write(C_entries, T, allowed, accum, replace, C.dtype)
         check(C, wanted)
     if changed is not None:
-        now = dict(zip(*(a.tolist() for a in C.coo())))
-        check(changed, {i: v for i, v in now.items() if i not in C_entries or C_entries[i] != v})
+        now = dict(zip(*(a.tolist() for a in engine.vector_coo(C))))
+        differ = {i: v for i, v in now.items() if i not in C_entries or C_entries[i] != v}
+        if kept is not None:
+            differ = {i: v for i, v in differ.items() if COMPARES[kept[0].name](v, 1)}
+        check(changed, differ)
     check(u, u_entries)
     if mask is not None:
         assert mask.block.nvals == mask.block.coo()[0].size
@@ -231,7 +285,7 @@ def trees(draw, n, models, depth=0):
     return Ewise(kind, op, child, other)
 
 
-@settings(max_examples=200, suppress_health_check=LISTS)
+@settings(max_examples=200 // FEWER, suppress_health_check=LISTS)
 @given(st.data())
 def test_chain_and_reduce(data):
     draw = data.draw
@@ -257,7 +311,7 @@ def test_chain_and_reduce(data):
             check(block, entries)
 
 
-@settings(max_examples=100, suppress_health_check=LISTS)
+@settings(max_examples=100 // FEWER, suppress_health_check=LISTS)
 @given(st.data())
 def test_select(data):
     draw = data.draw
@@ -290,7 +344,7 @@ def indices(draw, n, *, repeats):
     return Index.of_list(np.array(draw(st.lists(st.integers(0, n - 1), unique=not repeats, max_size=n)), np.int64))
 
 
-@settings(max_examples=100, suppress_health_check=LISTS)
+@settings(max_examples=100 // FEWER, suppress_health_check=LISTS)
 @given(st.data())
 def test_extract(data):
     draw = data.draw
@@ -306,7 +360,7 @@ def test_extract(data):
     check(C, model_write(C_entries, T, allowed, accum, replace, C.dtype))
 
 
-@settings(max_examples=200, suppress_health_check=LISTS)
+@settings(max_examples=200 // FEWER, suppress_health_check=LISTS)
 @given(st.data())
 def test_assign(data):
     draw = data.draw
@@ -331,7 +385,7 @@ def test_assign(data):
     check(C, wanted)
 
 
-@settings(max_examples=60, suppress_health_check=LISTS)
+@settings(max_examples=60 // FEWER, suppress_health_check=LISTS)
 @given(st.data())
 def test_elements_and_resize(data):
     draw = data.draw
@@ -353,19 +407,19 @@ def test_elements_and_resize(data):
 
 
 def test_build_merges_duplicates_in_order():
-    block = engine.build_vector(4, [2, 0, 2, 2], [1, 5, 2, 4], np.int64, binary.minus[int])
+    block = build(4, [2, 0, 2, 2], [1, 5, 2, 4], np.int64, binary.minus[int])
     check(block, {0: 5, 2: 1 - 2 - 4})
 
 
 def test_wide_indices(monkeypatch):
     monkeypatch.setattr(width, "LIMIT", 3)
-    A = MatrixBlock(4, 4, np.int64)
-    A.set_csr(np.array([0, 1, 2, 3, 4]), np.array([1, 2, 3, 0]), np.array([1, 2, 3, 4]))
+    A = MatrixBlock(4, 4, np.int64, device=DEVICE)
+    A.set_csr(*map(DEVICE.to_device, (np.array([0, 1, 2, 3, 4]), np.array([1, 2, 3, 0]), np.array([1, 2, 3, 4]))))
     assert A.indices.dtype == A.indptr.dtype == np.int64
-    u = engine.build_vector(4, [1], [10], np.int64)
+    u = build(4, [1], [10], np.int64)
     assert u.indices.dtype == np.int64
     for direction in ("push", "pull"):
-        C = VectorBlock(4, np.int64)
+        C = empty(4, np.int64)
         engine.mxv(C, None, None, False, A, True, u, semiring.plus_times[int], flipped=True, direction=direction)
         check(C, {2: 20})
 
@@ -380,23 +434,22 @@ def test_more_allowed_rows_make_pulling_dearer(early):
 
 def test_counts_do_not_wrap_when_interpreted():
     n = 1000
-    u = engine.build_vector(n, range(n - 1), np.ones(n - 1), np.int8).to_bitmap()
+    u = build(n, range(n - 1), np.ones(n - 1), np.int8).to_bitmap()
     C = u.copy()
-    few = engine.build_vector(n, [0, n - 1], [1, 1], np.int8)
+    few = build(n, [0, n - 1], [1, 1], np.int8)
     engine.vector_chain(C, Mask(few, False, True), binary.plus[np.int8], False, Ewise("mult", binary.plus[np.int8],
                                                                                       Leaf(u), Leaf(u)))
     assert C.nvals == n - 1
-    A = MatrixBlock(n, n, np.int8)
-    A.set_csr(np.zeros(n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8))
+    A = MatrixBlock(n, n, np.int8, device=DEVICE)
     engine.mxv(C, None, binary.plus[np.int8], False, A, False, u, semiring.plus_times[np.int8], direction="pull")
     assert C.nvals == n - 1
 
 
 def test_a_vector_may_be_longer_than_memory():
     n = 1 << 45
-    u = engine.build_vector(n, [3, n - 1], [1, 2], np.int64)
-    v = engine.build_vector(n, [3, 7], [10, 20], np.int64)
-    C = VectorBlock(n, np.int64)
+    u = build(n, [3, n - 1], [1, 2], np.int64)
+    v = build(n, [3, 7], [10, 20], np.int64)
+    C = empty(n, np.int64)
     engine.vector_chain(C, None, None, False, Ewise("add", binary.plus[int], Leaf(u), Leaf(v)))
     check(C, {3: 11, 7: 20, n - 1: 2})
     engine.vector_chain(C, Mask(v, True, True), None, True, Leaf(C))

@@ -216,9 +216,18 @@ class TestChains:
             steps.append(near.to_dict())
         assert steps == [{1: 4, 2: 9}, {2: 5}, {}]
         assert dist.to_dict() == {0: 0, 1: 4, 2: 5}
+        near, dist, steps = spgraph.Vector.from_coo([0], [0], size=3), spgraph.Vector.from_coo([0], [0], size=3), []
+        while near.nvals:
+            below = spgraph.select.valuelt(near, 9)
+            dist(spgraph.binary.min, changed=below) << near.vxm(A, spgraph.semiring.min_plus)
+            steps.append(near.to_dict())
+        assert steps == [{1: 4}, {2: 5}, {}]
         for value, words in ((dist, "vxm"), (1, "vxm"), (dist + dist, "vxm")):
             with pytest.raises(TypeError, match=words):
                 dist(spgraph.binary.min, changed=near) << value
+        for wrong in (5, "near", near + near, spgraph.select.valuelt(near + near, 9)):
+            with pytest.raises(TypeError, match="selection such as"):
+                dist(spgraph.binary.min, changed=wrong) << near.vxm(A)
         with pytest.raises(TypeError, match="output itself"):
             dist(changed=dist) << near.vxm(A)
         with pytest.raises(spgraph.exceptions.DomainMismatch, match="FP64"):

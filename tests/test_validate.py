@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import dijkstra
 
 import spgraph as sg
 from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound
-from spgraph.validate import validate_bfs, validate_sssp
+from spgraph.validate import EdgeList, _edges, validate_bfs, validate_sssp
 
 N = 7
 triples = st.dictionaries(
@@ -234,6 +234,63 @@ def test_float_sums_in_another_order():
     assert validate_sssp(A, source, dist.astype(np.float32))
     assert not validate_sssp(A, source, dist * (1 + 1e-4))
     assert validate_sssp(A, source, dist * (1 + 1e-4), rtol=1e-3)
+
+
+# ---- lists of edges -------------------------------------------------------------------
+drawn = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, N - 1), st.integers(0, 4)), max_size=15)
+
+
+def listed(edges):
+    rows, cols, weights = (np.array([edge[k] for edge in edges], np.int32) for k in range(3))
+    return EdgeList(N, rows, cols, weights)
+
+
+def lightest(edges):
+    """The graph that a list describes, as `csr` takes it."""
+    found: dict = {}
+    for u, v, w in edges:
+        for pair in ((u, v), (v, u)):
+            found[pair] = min(w, found.get(pair, w))
+    return found
+
+
+@given(drawn, st.integers(0, N - 1), st.data())
+def test_a_list_of_edges_is_judged_as_its_graph(edges, source, data):
+    """Parallel edges, self-loops, one direction: rules and verdicts are those of the merged graph."""
+    graph = lightest(edges)
+    parent, level = bfs(graph, source)
+    dist, tree = bellman_ford(graph, source)
+    for answer in (parent, dist, tree):
+        if data.draw(st.booleans()):
+            answer[data.draw(st.integers(0, N - 1))] = data.draw(st.integers(-1, N - 1))
+    for mine, merged in (
+        (validate_bfs(listed(edges), source, parent, level), validate_bfs(csr(graph)[:2], source, parent, level)),
+        (validate_sssp(listed(edges), source, dist, tree), validate_sssp(csr(graph), source, dist, tree)),
+        (validate_sssp(listed(edges), source, dist), validate_sssp(csr(graph), source, dist)),
+    ):
+        assert broken(mine) == broken(merged)
+        assert mine.reached == merged.reached
+    assert validate_bfs(listed(edges), source, parent, level).edges == sum(parent[u] >= 0 for u, _, _ in edges)
+
+
+@given(triples, st.integers(0, N - 1), st.integers(1, 3), st.data())
+def test_pieces_change_nothing(edges, source, size, data):
+    parent, level = bfs(edges, source)
+    dist, tree = bellman_ford(edges, source)
+    wrong = data.draw(st.integers(0, N - 1))
+    parent[wrong], dist[wrong] = data.draw(st.integers(-1, N - 1)), data.draw(st.integers(-1, 9))
+
+    def reports():
+        return [
+            str(validate_bfs(csr(edges)[:2], source, parent, level)),
+            str(validate_sssp(csr(edges), source, dist, tree)),
+            str(validate_sssp(csr(edges), source, dist)),
+        ]
+
+    whole = reports()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_edges, "PIECE", {True: size, False: size})
+        assert reports() == whole
 
 
 def test_report():

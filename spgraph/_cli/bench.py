@@ -1,17 +1,18 @@
-"""``spgraph bench compare`` and ``spgraph bench overhead``."""
+"""``spgraph bench compare``, ``spgraph bench graph500`` and ``spgraph bench overhead``."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 
-from spgraph._cli.options import at_least, dtype_of
-from spgraph._graphspec import FORMS
+from spgraph._cli.options import above, add_device, at_least, dtype_of
+from spgraph._graphspec import FOLDERS, FORMS
 
 __all__ = ["add_parser"]
 
-ENGINES = ("graphblas", "scipy", "networkx")
-ALGORITHMS = ("bfs", "sssp", "pagerank")
+ENGINES = ("graphblas", "scipy", "networkx", "cugraph")
+ALGORITHMS = ("bfs", "bfs_parents", "sssp", "sssp_parents", "pagerank")
 ORDERS = ("natural", "degree")
 
 
@@ -20,27 +21,32 @@ def add_parser(commands) -> None:
     parser = commands.add_parser("bench", help="measure spgraph and its peers", description="Benchmarks.")
     kinds = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
     _add_compare(kinds)
+    _add_graph500(kinds)
     _add_overhead(kinds)
     for each in kinds.choices.values():
         each.add_argument("--json", action="store_true", help="print JSON, and nothing else")
-        each.add_argument("--save", metavar="FILE", help="write JSON, with machine, commit and versions")
-        each.add_argument("--threads", type=at_least(1), metavar="N", help="default: all cores")
+        each.add_argument("--save", metavar="FILE", help="write JSON, with machine, GPU, commit and versions")
+        each.add_argument("--commit", metavar="NAME", help="what the JSON calls the commit (default: what git says)")
+        each.add_argument("--threads", type=at_least(1), metavar="N", help="for the CPU (default: all cores)")
+        add_device(each)
 
 
 def _add_compare(kinds) -> None:
     text = "time spgraph and other engines on the same graphs"
     parser = kinds.add_parser(
-        "compare", help=text, description=text.capitalize() + ", after checking their answers."
+        "compare",
+        help=text,
+        description=text.capitalize() + ", after checking their answers. An engine that is wrong or breaks is left "
+        "out and named; the exit code is 1 then.",
     )
     parser.set_defaults(command=compare)
     add = parser.add_argument
-    add("graphs", nargs="+", metavar="GRAPH", help="a file, or " + ", ".join(FORMS.values()))
+    add("graphs", nargs="+", metavar="GRAPH", help=f"a file, {FOLDERS}, or " + ", ".join(FORMS.values()))
     add(
         "--against",
         type=_some_of(ENGINES),
-        default=list(ENGINES),
         metavar="LIST",
-        help=f"of {','.join(ENGINES)} (default: all; one that is not installed is left out)",
+        help=f"of {','.join(ENGINES)} (default: those of the same kind of device; one not installed is left out)",
     )
     add(
         "--algorithms",
@@ -50,18 +56,47 @@ def _add_compare(kinds) -> None:
         help=f"of {','.join(ALGORITHMS)} (default: all)",
     )
     add(
-        "--orders",
+        "--order",
         type=_some_of(ORDERS),
         default=list(ORDERS),
         metavar="LIST",
         help="orders of vertices in spgraph's memory, of natural,degree (default: both)",
     )
-    add("--repeat", type=at_least(1), default=10, metavar="N", help="turns of every engine (default 10)")
-    add("--dtype", type=dtype_of, help="type of distances and ranks (default: int64 or float64)")
+    add("--repeat", type=at_least(1), default=16, metavar="N", help="turns of every engine (default 16)")
     add(
-        "--source", type=at_least(0), metavar="VERTEX", help="default: a vertex with an edge, drawn by --seed"
+        "--seconds",
+        type=above(0),
+        default=20.0,
+        metavar="S",
+        help="what an engine's turns may take for one algorithm; slow ones take fewer, at least 3 (default 20)",
     )
-    add("--seed", type=at_least(0), default=0, metavar="N", help="of generators and the source (default 0)")
+    add("--dtype", type=dtype_of, help="type of distances and ranks (default: by weights and device)")
+    add(
+        "--sources",
+        type=at_least(1),
+        default=16,
+        metavar="N",
+        help="vertices that the turns go through, a folder's own or drawn by --seed (default 16)",
+    )
+    add("--source", type=at_least(0), metavar="VERTEX", help="search from this one only")
+    add("--seed", type=at_least(0), default=0, metavar="N", help="of generators and sources (default 0)")
+
+
+def _add_graph500(kinds) -> None:
+    text = "run Graph500: construction, BFS and SSSP from 64 roots, validated"
+    parser = kinds.add_parser(
+        "graph500",
+        help=text,
+        description=text.capitalize() + ". The output is that of the reference code. Exit code 1: an answer is wrong.",
+    )
+    parser.set_defaults(command=graph500)
+    add = parser.add_argument
+    add("--scale", type=at_least(1), required=True, metavar="S", help="logarithm of the number of vertices")
+    add("--edgefactor", type=at_least(1), default=16, metavar="N", help="edges per vertex (default 16)")
+    add("--roots", type=at_least(1), default=64, metavar="N", help="searches of each kernel (default 64)")
+    add("--order", choices=ORDERS, default="natural", help="order of vertices in memory; making it is in kernel 1")
+    add("--seed", type=at_least(0), default=0, metavar="N", help="of edges, weights and roots (default 0)")
+    add("--skip-validation", action="store_true", help="do not check the answers; the output says so")
 
 
 def _add_overhead(kinds) -> None:
@@ -98,22 +133,48 @@ def _some_of(known: tuple[str, ...]):
 
 
 def compare(args: argparse.Namespace) -> int:
-    """Print the comparison; returns the exit code."""
+    """Print the comparison; returns the exit code. What is saved grows with every graph."""
     from spgraph import bench
     from spgraph.context import Context
 
-    with Context(threads=args.threads):
+    with Context(args.device, threads=args.threads):
         measured = bench.compare(
             args.graphs,
             against=args.against,
             algorithms=args.algorithms,
             repeat=args.repeat,
-            orders=args.orders,
+            orders=args.order,
             dtype=args.dtype,
             seed=args.seed,
+            sources=args.sources,
             source=args.source,
+            seconds=args.seconds,
+            after_each=(lambda so_far: bench.save(args.save, so_far, commit=args.commit)) if args.save else None,
         )
-        return _show(measured, args)
+        _show(measured, args)
+    if measured.wrong and args.json:
+        print('spgraph: some answers were wrong, see "wrong"', file=sys.stderr)
+    return 1 if measured.wrong else 0
+
+
+def graph500(args: argparse.Namespace) -> int:
+    """Print the statistics; returns the exit code."""
+    from spgraph import bench
+    from spgraph.context import Context
+
+    with Context(args.device, threads=args.threads):
+        measured = bench.graph500(
+            args.scale,
+            args.edgefactor,
+            roots=args.roots,
+            order=args.order,
+            seed=args.seed,
+            validate=not args.skip_validation,
+        )
+        _show(measured, args)
+    if not measured.valid and args.json:
+        print(f"spgraph: {measured.validation}", file=sys.stderr)
+    return 0 if measured.valid else 1
 
 
 def overhead(args: argparse.Namespace) -> int:
@@ -122,16 +183,16 @@ def overhead(args: argparse.Namespace) -> int:
     from spgraph._cli.watch import watch
     from spgraph.context import Context
 
-    with Context(threads=args.threads):
+    with Context(args.device, threads=args.threads):
         with watch("measuring"):
             measured = bench.overhead(args.vertices, repeat=args.repeat, imports=args.imports)
-        return _show(measured, args)
+        _show(measured, args)
+    return 0
 
 
-def _show(measured, args: argparse.Namespace) -> int:
+def _show(measured, args: argparse.Namespace) -> None:
     from spgraph.bench import _saved
 
     if args.save:
-        _saved.save(args.save, measured)
-    print(json.dumps(_saved.document(measured.kind, measured.to_dict()), indent=1) if args.json else measured)
-    return 0
+        _saved.save(args.save, measured, commit=args.commit)
+    print(json.dumps(_saved.document(measured, args.commit), indent=1) if args.json else measured)

@@ -9,7 +9,7 @@ import numpy as np
 
 from semirings.dtypes import lookup_dtype
 
-__all__ = ["at_least", "dtype_of"]
+__all__ = ["above", "add_device", "at_least", "dtype_of"]
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -22,6 +22,27 @@ def at_least(least: int) -> Callable[[str], int]:
         return value
 
     return integer
+
+
+def above(least: float) -> Callable[[str], float]:
+    """A type for numbers greater than `least`."""
+
+    def number(text: str) -> float:
+        value = float(text)
+        if not value > least:
+            raise argparse.ArgumentTypeError(f"got {text}, wanted more than {least:g}")
+        return value
+
+    return number
+
+
+def add_device(parser) -> None:
+    """The option ``--device``."""
+    parser.add_argument(
+        "--device",
+        metavar="DEVICE",
+        help="cpu, cuda, cuda:1 (the second GPU) or auto: a GPU if one can be used (default: $SPGRAPH_DEVICE, or auto)",
+    )
 
 
 def dtype_of(text: str) -> np.dtype:

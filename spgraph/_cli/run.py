@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import time
@@ -15,10 +16,10 @@ from tqdm import tqdm
 from spgraph._cli import output
 from spgraph._cli.jobs import JOBS, Job
 from spgraph._cli.names import Names
-from spgraph._cli.options import at_least, dtype_of
+from spgraph._cli.options import add_device, at_least, dtype_of
 from spgraph._cli.text import counted, described, lines, rated, timed
 from spgraph._cli.watch import Compiled, watch
-from spgraph._graphspec import FORMS, is_generator, load
+from spgraph._graphspec import FOLDERS, FORMS, is_generator, load
 from spgraph.context import Context
 from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
@@ -26,7 +27,9 @@ from spgraph.matrix import Matrix
 __all__ = ["add_parser"]
 
 PATIENCE = 10.0  # seconds: a first call that took longer, and compiled nothing, is not repeated unasked
-ABOUT_GRAPHS = "a file (.mtx, .gr, edge list; also packed: .gz, .xz, .bz2), or " + ", ".join(FORMS.values())
+ABOUT_GRAPHS = (
+    f"a file (.mtx, .gr, edge list; also packed: .gz, .xz, .bz2), {FOLDERS}, or " + ", ".join(FORMS.values())
+)
 
 
 def add_parser(commands) -> None:
@@ -89,7 +92,8 @@ def add_parser(commands) -> None:
         help="pagerank: iterations at most (default 100)",
     )
     group = parser.add_argument_group("the machine")
-    group.add_argument("--threads", type=at_least(1), metavar="N", help="default: all cores")
+    add_device(group)
+    group.add_argument("--threads", type=at_least(1), metavar="N", help="for the CPU (default: all cores)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     _check_options(job, args)
     if args.output:
         output.check_path(args.output)
-    with Context(threads=args.threads):
+    with Context(args.device, threads=args.threads):
         return _Run(job, args).go()
 
 
@@ -112,10 +116,11 @@ def _check_options(job: Job, args: argparse.Namespace) -> None:
         raise InvalidValue(f"--dtype: {job.fixed_types}")
     if args.source is not None and not job.needs_source:
         raise InvalidValue(f"--source: {args.algorithm} has no source")
-    if is_generator(args.graph):
+    if is_generator(args.graph) or os.path.isdir(args.graph):
+        kind = "generator" if is_generator(args.graph) else "folder"
         for name, given in (("--symmetrize", args.symmetrize), ("--dup-op", args.dup_op)):
             if given:
-                raise InvalidValue(f"{name}: it is about files, and {args.graph} is a generator")
+                raise InvalidValue(f"{name}: it is about files, and {args.graph} is a {kind}")
 
 
 class _Run:
@@ -168,6 +173,7 @@ class _Run:
                 symmetrize=args.symmetrize,
                 dup_op=args.dup_op,
             )
+            A._device.synchronize()
         seconds = time.perf_counter() - start
         kind = "directed" if A.symmetric is not True else "undirected"
         self.facts["graph"] = {
@@ -177,13 +183,14 @@ class _Run:
             "symmetric": A.symmetric,
             "dtype": A.dtype.name,
             "order": A.order,
+            "device": A.device,
             "seconds": seconds,
             "report": str(A.report),
         }
         self.say(
             "graph",
             *described(str(A.report)),
-            f"{kind}, {A.dtype.name} weights, in {timed(seconds)}{_kernels(compiled.since())}",
+            f"{kind}, {A.dtype.name} weights, on {A.device}, in {timed(seconds)}{_kernels(compiled.since())}",
         )
         return A
 
@@ -204,6 +211,7 @@ class _Run:
             start = time.perf_counter()
             with watch(f"{self.args.algorithm}: {name}"):
                 results[name] = call()
+                A._device.synchronize()
             first = time.perf_counter() - start
             made = compiled.since()
             repeat = self.args.repeat
@@ -213,6 +221,7 @@ class _Run:
             for _ in tqdm(range(repeat), desc=name, leave=False, disable=None, delay=1):
                 start = time.perf_counter()
                 results[name] = call()
+                A._device.synchronize()
                 runs.append(time.perf_counter() - start)
             times[name] = {
                 "first": first,

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
-from spgraph import io
+from spgraph import context, io
 from spgraph.exceptions import DimensionMismatch, IndexOutOfBound, InvalidValue
 from spgraph.matrix import Matrix, MatrixExpression, TransposedMatrix
 
-__all__ = ["as_depth", "as_graph", "as_source"]
+__all__ = ["as_depth", "as_graph", "as_source", "of_graph"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def of_graph(algorithm: Function) -> Function:
+    """Let an algorithm take what converts to a Matrix, and make its vectors where the matrix is."""
+
+    @wraps(algorithm)
+    def run(A, *args, **kwargs):
+        A = as_graph(algorithm.__name__, A)
+        with context.on(A):
+            return algorithm(A, *args, **kwargs)
+
+    return run  # type: ignore[return-value]
 
 
 def as_graph(name: str, A) -> Matrix:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from spgraph import semiring
-from spgraph.algorithms._inputs import as_depth, as_graph, as_source
+from spgraph.algorithms._inputs import as_depth, as_source, of_graph
 from spgraph.vector import Vector
 
 __all__ = ["bfs", "bfs_parents"]
 
 
+@of_graph
 def bfs(A, source: int, *, max_depth: int | None = None) -> Vector:
     """Number of edges on a shortest path from `source` to every vertex it reaches.
 
@@ -47,7 +48,6 @@ def bfs(A, source: int, *, max_depth: int | None = None) -> Vector:
     >>> sg.algorithms.bfs(sg.generators.path(4), 0).to_dense(fill_value=-1)
     array([0, 1, 2, 3], dtype=int32)
     """
-    A = as_graph("bfs", A)
     source = as_source("bfs", A, source)
     max_depth = as_depth("bfs", max_depth)
     level = Vector(np.int32, A.nrows)
@@ -63,6 +63,7 @@ def bfs(A, source: int, *, max_depth: int | None = None) -> Vector:
     return level
 
 
+@of_graph
 def bfs_parents(A, source: int, *, max_depth: int | None = None) -> Vector:
     """A breadth-first tree: for every vertex reached from `source`, the vertex it was reached from.
 
@@ -88,7 +89,6 @@ def bfs_parents(A, source: int, *, max_depth: int | None = None) -> Vector:
     >>> sg.algorithms.bfs_parents(sg.generators.path(4), 0).to_dense(fill_value=-1)
     array([0, 0, 1, 2])
     """
-    A = as_graph("bfs_parents", A)
     source = as_source("bfs_parents", A, source)
     max_depth = as_depth("bfs_parents", max_depth)
     parent = Vector(np.int64, A.nrows)

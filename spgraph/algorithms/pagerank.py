@@ -16,9 +16,10 @@ import math
 import numpy as np
 
 from spgraph import agg, binary, monoid, select, semiring, unary
-from spgraph.algorithms._inputs import as_graph
+from spgraph.algorithms._inputs import of_graph
 from spgraph.exceptions import DimensionMismatch, InvalidValue
 from spgraph.matrix import Matrix
+from spgraph.scalar import Scalar
 from spgraph.vector import Vector
 
 __all__ = ["PageRank", "pagerank"]
@@ -45,6 +46,7 @@ class PageRank(Vector):
     residual: float
 
 
+@of_graph
 def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, weighted: bool = True,
              max_iter: int = 100, tol: float = 1e-6, nstart=None, dtype=np.float64,
              fail_on_nonconvergence: bool = True) -> PageRank:
@@ -92,7 +94,6 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     >>> r.to_dense().round(6)
     array([0.184417, 0.341171, 0.474412])
     """
-    A = as_graph("pagerank", A)
     n = A.nrows
     dtype = np.dtype(dtype)
     _check(alpha, max_iter, tol, dtype)
@@ -100,20 +101,24 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     sink = jump if dangling is None else _distribution("dangling", dangling, n, dtype)
     rank = (jump if nstart is None else _distribution("nstart", nstart, n, dtype)).dup()
     share, idle, follow = _shares(A, alpha, weighted, dtype)
-    new, flow = Vector(dtype, n), Vector(dtype, n)
+    new, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Scalar(dtype), Scalar(dtype)
     residual, converged, iterations = math.inf, n == 0, 0
+    lost << binary.first(rank & idle).reduce(monoid.plus)  # l = sum of r over dangling vertices
+    flow << binary.times(rank & share)  # f = r .* (alpha / outweight)
     while not converged and iterations < max_iter:
-        flow << binary.times(rank & share)  # f = r .* (alpha / outweight)
-        lost = alpha * binary.first(rank & idle).reduce(monoid.plus).get(0) if idle.nvals else 0.0
+        jumps = 1 - alpha + alpha * lost.get(0)
         if personalization is None and sink is jump:
-            new << dtype.type((1 - alpha + lost) / n)  # t = (1 - alpha + lost) / n, one value for all
+            new << dtype.type(jumps / n)  # t = (1 - alpha + alpha l) / n, one value for all
         elif sink is jump:
-            new << _scaled(jump, 1 - alpha + lost)  # t = (1 - alpha + lost) p
+            new << _scaled(jump, jumps)  # t = (1 - alpha + alpha l) p
         else:
-            new << binary.plus(_scaled(jump, 1 - alpha) | _scaled(sink, lost))
+            new << binary.plus(_scaled(jump, 1 - alpha) | _scaled(sink, alpha * lost.get(0)))
         new(binary.plus) << flow.vxm(A, follow)  # t += f plus.times A
-        residual = (new - rank).apply(unary.abs).reduce(monoid.plus).get(0)
+        change << (new - rank).apply(unary.abs).reduce(monoid.plus)
         rank, new = new, rank
+        lost << binary.first(rank & idle).reduce(monoid.plus)  # begun before the change is looked at: nobody waits
+        flow << binary.times(rank & share)
+        residual = change.get(0)
         iterations += 1
         converged = residual < n * tol
         if math.isnan(residual):

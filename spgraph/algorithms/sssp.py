@@ -6,8 +6,8 @@ limit are relaxed until nothing changes below it, then the limit moves on. No fa
 set is kept: a vertex waits exactly if its distance is not below the limit. With
 negative weights the limit is infinite, which is Bellman-Ford's algorithm over
 the changed vertices only.
-Encoding: `dist` has an entry exactly for the reached vertices; `new` holds the
-distances that the last relaxation lowered.
+Encoding: `dist` has an entry exactly for the reached vertices; `near` holds the
+distances that the last relaxation lowered below the limit.
 Work: O(m) per superstep at most, in practice a small multiple of m in all;
 border values: the changed distances, once per superstep.
 """
@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import math
 import numbers
+from functools import cache
 
 import numpy as np
 
 from spgraph import binary, monoid, select, semiring, unary
-from spgraph.algorithms._inputs import as_graph, as_source
+from spgraph.algorithms._inputs import as_source, of_graph
 from spgraph.algorithms.bfs import bfs_parents
 from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
@@ -29,12 +30,48 @@ from spgraph.vector import Vector
 __all__ = ["sssp", "sssp_parents"]
 
 LARGEST = np.iinfo(np.int64).max
+# A bucket that relaxes fewer than n / SMALL_BUCKET vertices is not worth its supersteps: the next is twice as wide.
+SMALL_BUCKET = 256
 # min that does not pass over NaN, and a plus that stays at the end of int64
 nan_min = monoid.register_anonymous(np.minimum, np.inf)
 capped_plus = semiring.register_anonymous(
     monoid.min, lambda x, y: np.where(x > LARGEST - y, LARGEST, x + y))
 
 
+# A distance and a vertex as one number that compares by distance first. A float64 has 29 bits more than a
+# float32: there the vertex goes, in units of the last place. Edges that add nothing come last of all.
+FLOAT_BITS, INT_BITS = 29, 31
+
+
+def _join_float(x, y, ix, jx, iy, jy):
+    through = x + y
+    wide = through.astype(np.float64)
+    return np.where(through > x, wide + iy * np.spacing(wide), np.inf)
+
+
+def _part_float(x, y):
+    k = (x - y) / np.spacing(y)
+    return np.where((k >= 0) & (k < 1 << FLOAT_BITS), k, -1).astype(np.int64)
+
+
+def _join_int(x, y, ix, jx, iy, jy):
+    through = (x + y).astype(np.int64)
+    return np.where(y > 0, np.left_shift(through, INT_BITS) | iy, LARGEST)
+
+
+def _part_int(x, y):
+    return np.where(np.right_shift(x, INT_BITS) == y, x & ((1 << INT_BITS) - 1), -1)
+
+
+@cache
+def _packing(kind: str):
+    """The semiring that joins and the operator that takes apart; made when first used."""
+    join, part = (_join_float, _part_float) if kind == "f" else (_join_int, _part_int)
+    joined = semiring.register_anonymous(monoid.min, binary.register_anonymous(join, "join"), "min_join")
+    return joined, binary.register_anonymous(part, "part")
+
+
+@of_graph
 def sssp(A, source: int, *, delta: float | None = None, dtype=None) -> Vector:
     """Least sum of weights on a path from `source` to every vertex it reaches.
 
@@ -72,9 +109,10 @@ def sssp(A, source: int, *, delta: float | None = None, dtype=None) -> Vector:
     >>> sg.algorithms.sssp(A, 0).to_dense()
     array([0, 2, 5])
     """
-    return _distances("sssp", as_graph("sssp", A), source, delta, dtype)
+    return _distances("sssp", A, source, delta, dtype)
 
 
+@of_graph
 def sssp_parents(A, source: int, *, delta: float | None = None, dtype=None) -> tuple[Vector, Vector]:
     """Shortest distances and a tree of shortest paths.
 
@@ -98,15 +136,40 @@ def sssp_parents(A, source: int, *, delta: float | None = None, dtype=None) -> t
     >>> parent.to_dense()
     array([0, 0, 1])
     """
-    A = as_graph("sssp_parents", A)
     dist = _distances("sssp_parents", A, source, delta, dtype)
     A = _signed(A, dist.dtype.np_type)
-    # an edge is tight if it ends a shortest path; any tree of tight edges will do
+    parent = _nearest_parents(A, dist, source)
+    return dist, _tree_of_tight_edges(A, dist, source) if parent is None else parent
+
+
+def _nearest_parents(A: Matrix, dist: Vector, source: int) -> Vector | None:
+    """For each reached vertex a u with dist(u) + A(u,v) = dist(v): one product with (distance, u) as one number.
+
+    None where such a number has no room for both, or where a vertex has only edges that add nothing to the
+    distance, since those may close a cycle.
+    """
+    weights, dtype = A.dtype.np_type, dist.dtype.np_type
+    if dtype == np.int64 and A.nvals:
+        farthest = int(dist.reduce(monoid.max).value) + int(A.reduce_scalar(monoid.max).value)
+        fits = A.nrows <= 1 << INT_BITS and farthest < 1 << (63 - INT_BITS)
+    else:
+        fits = dtype == weights == np.float32 and A.nrows <= 1 << FLOAT_BITS
+    if not fits:
+        return None
+    joined, part = _packing(dtype.kind)
+    nearest = dist.vxm(A, joined).new()  # k(v) = min over u of (dist(u) + A(u,v), u)
+    parent = part(nearest & dist).new(np.int64)
+    parent[source] = source
+    return parent if parent.reduce(monoid.min).value >= 0 and parent.nvals == dist.nvals else None
+
+
+def _tree_of_tight_edges(A: Matrix, dist: Vector, source: int) -> Vector:
+    """A breadth-first tree over the edges that end a shortest path; any tree of those will do."""
     D = dist.diag()
     through = semiring.any_plus(D @ A).new(dist.dtype)  # T(i,j) = dist(i) + A(i,j), rounded as dist is
     arrival = semiring.any_second(A @ D).new(dist.dtype)  # R(i,j) = dist(j)
     tight = select.valueeq(binary.eq(through & arrival), True).new()
-    return dist, bfs_parents(tight, source)
+    return bfs_parents(tight, source)
 
 
 def _distances(name: str, A: Matrix, source, delta, dtype) -> Vector:
@@ -134,11 +197,16 @@ def _near_far(A: Matrix, dist: Vector, min_plus, width: float) -> None:
     dtype = dist.dtype.np_type
     last = np.iinfo(dtype).max if dtype.kind == "i" else np.inf  # the limit that lets everything pass
     limit = _next_limit(0, width, dtype)
-    near, new = dist.dup(), Vector(dtype, A.nrows)
+    near, relaxed = dist.dup(), 0
     while near.nvals:
-        dist(binary.min, changed=new) << near.vxm(A, min_plus)  # dist min= near min.+ A
-        near << (select.valuelt(new, limit) if limit < last else new)
+        relaxed += near.nvals
+        # near becomes what is lowered, and below the limit
+        lowered = select.valuelt(near, limit) if limit < last else near
+        dist(binary.min, changed=lowered) << near.vxm(A, min_plus)  # dist min= near min.+ A
         if not near.nvals and limit < last:
+            if relaxed * SMALL_BUCKET < A.nrows:
+                width *= 2
+            relaxed = 0
             waiting = select.valuege(dist, limit).new()
             if waiting.nvals:
                 limit = _next_limit(waiting.reduce(monoid.min).value, width, dtype)

@@ -1,105 +1,72 @@
-"""spgraph against other engines: same graph, same process, same number of threads.
+"""spgraph against other engines: same graph, same process, same sources.
 
-Method: every engine's texts are warmed up, checked against spgraph's answer and
-tried; the fastest text of each engine is kept. Then all engines take turns, run
-by run, so that a disturbance of the machine hits all of them. Medians and
-minima are reported, ratios are of medians.
+Method: see `spgraph.bench._contest`. Medians and minima are reported; ratios are of medians over the turns that
+both engines took.
 """
 
 from __future__ import annotations
 
-import gc
-import importlib
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
-from spgraph import _graphspec
-from spgraph.bench import _spgraph
-from spgraph.bench._problem import ALGORITHMS, Problem, Text
+from spgraph import _graphspec, context
+from spgraph.bench import _folder, _spgraph
+from spgraph.bench._contest import Contest
+from spgraph.bench._measurement import Measurement
+from spgraph.bench._peers import PEERS, default_peers, find_peers
+from spgraph.bench._problem import ALGORITHMS, Problem
+from spgraph.bench._saved import described
 from spgraph.bench._table import comparison_table
 from spgraph.exceptions import InvalidValue
 from spgraph.kernels.cpu._threads import threads
 from spgraph.matrix import Matrix
-from spgraph.validate import validate_bfs
 
-__all__ = ["PEERS", "Comparison", "Disagreement", "Measurement", "compare"]
+__all__ = ["Comparison", "compare"]
 
-PEERS = {"graphblas": "python-graphblas", "scipy": "scipy", "networkx": "networkx"}
-HOPELESS = 10.0  # times as slow as the best text so far: not tried again after the warm-up
-TRIES = 2  # runs of every text, after the warm-up, from which the best text is chosen
-ENOUGH = 20.0  # seconds in which an engine runs one algorithm; slow ones take fewer turns
-FEWEST = 3
-PAUSE = 0.02  # seconds before a run: threads of the engine before it may still spin for work
-
-
-class Disagreement(AssertionError):
-    """Two engines gave different answers; the message names them, the graph and the first difference."""
-
-
-@dataclass
-class Measurement:
-    """Times of one engine for one algorithm on one graph.
-
-    Attributes
-    ----------
-    engine : str
-        "spgraph", or a peer's package.
-    order : str
-        spgraph: "natural" or "degree"; else "".
-    text : str
-        Name of the fastest text, and in `tried` the best time of each.
-    times : list of float
-        Seconds, one for each turn.
-    first : float
-        Seconds of the very first call, compilation included.
-    """
-
-    graph: str
-    algorithm: str
-    engine: str
-    order: str
-    text: str
-    tried: dict[str, float]
-    first: float
-    times: list[float] = field(default_factory=list)
-
-    @property
-    def median(self) -> float:
-        """Seconds."""
-        return statistics.median(self.times)
+ORDERS = ("natural", "degree")
 
 
 @dataclass
 class Comparison:
-    """What `compare` measured; ``print`` shows a table.
+    """What `compare` measured; ``print`` shows tables.
 
     Attributes
     ----------
     graphs : list of dict
-        Name, vertices, stored edges, source and seconds for reordering by degree.
+        Name, vertices, stored edges, sources and seconds for reordering by degree.
     rows : list of Measurement
     notes : list of str
         What was left out, and why.
+    wrong : list of str
+        Answers that were wrong and engines that broke: they have no rows.
+    arguments : dict
     """
 
     graphs: list[dict]
     rows: list[Measurement]
     notes: list[str]
+    wrong: list[str]
     arguments: dict
     kind = "compare"
 
     def to_dict(self) -> dict:
         """Everything, for JSON; times in seconds."""
-        rows = [
-            {**asdict(row), "median": row.median, "min": min(row.times), "ratio": self.ratio(row)}
-            for row in self.rows
-        ]
-        return {"arguments": self.arguments, "graphs": self.graphs, "rows": rows, "notes": self.notes}
+        iterations = self.arguments["iterations of pagerank"]
+        rows = [{**row.to_dict(iterations), "ratio": self.ratio(row)} for row in self.rows]
+        return {
+            "arguments": self.arguments,
+            "graphs": self.graphs,
+            "rows": rows,
+            "notes": self.notes,
+            "wrong": self.wrong,
+        }
 
     def ratio(self, row: Measurement) -> dict[str, float]:
         """How many times as long as spgraph an engine takes, for each order of spgraph's."""
@@ -108,7 +75,11 @@ class Comparison:
             for other in self.rows
             if other.engine == _spgraph.NAME and (other.graph, other.algorithm) == (row.graph, row.algorithm)
         )
-        return {other.order: row.median / other.median for other in ours}
+        found = {}
+        for other in ours:
+            turns = min(len(row.times), len(other.times))  # the same sources
+            found[other.order] = statistics.median(row.times[:turns]) / statistics.median(other.times[:turns])
+        return found
 
     def __str__(self) -> str:
         return comparison_table(self)
@@ -117,121 +88,152 @@ class Comparison:
 def compare(
     graphs: Iterable[str],
     *,
-    against: Iterable[str] = tuple(PEERS),
+    against: Iterable[str] | None = None,
     algorithms: Iterable[str] = ALGORITHMS,
-    repeat: int = 10,
-    orders: Iterable[str] = ("natural", "degree"),
+    repeat: int = 16,
+    orders: Iterable[str] = ORDERS,
     dtype=None,
     seed: int = 0,
+    sources: int = 16,
     source: int | None = None,
+    seconds: float = 20.0,
     progress: bool | None = None,
+    after_each: Callable[[Comparison], None] | None = None,
 ) -> Comparison:
-    """Time spgraph and its peers.
+    """Time spgraph, on the device of the context in force, and its peers.
 
     Parameters
     ----------
     graphs : iterable of str
-        Files, or generators such as "rmat:18".
-    against : iterable of {"graphblas", "scipy", "networkx"}
-        One that is not installed is left out, and a note says so.
-    algorithms : iterable of {"bfs", "sssp", "pagerank"}
-        BFS with parents; SSSP without; PageRank with 20 iterations, weights not counted.
+        Files, folders of raw CSR arrays, or generators such as "rmat:18".
+    against : iterable of {"graphblas", "scipy", "networkx", "cugraph"}, optional
+        One that is not installed is left out, and a note says so. Default: the first three on a CPU,
+        cuGraph on a GPU.
+    algorithms : iterable of {"bfs", "bfs_parents", "sssp", "sssp_parents", "pagerank"}
+        PageRank does 20 iterations, weights not counted; the time of a further one comes from the
+        difference to 40.
     repeat : int
         Turns of every engine, 1 or more.
     orders : iterable of {"natural", "degree"}
         Orders of spgraph's matrix.
     dtype : optional
-        Of distances and ranks, for all engines. Default: int64 distances (float64 where
-        weights are floats), float64 ranks.
+        Of distances and ranks, for engines that have a choice. Default: int64 distances (the weights' own where
+        they are floats); float64 ranks on a CPU, float32 on a GPU.
     seed : int
-        Of the generators, and of the source drawn among vertices with an edge.
+        Of the generators, and of the sources drawn among vertices with an edge.
+    sources : int
+        How many sources the turns go through; a folder names its own.
     source : int, optional
+        The only one.
+    seconds : float
+        What an engine's turns may take for one algorithm: slow ones take fewer, at least three.
     progress : bool, optional
         Show a bar; default: if stderr is a terminal.
+    after_each : callable, optional
+        Called with what there is after each graph, for instance to save it.
 
     Returns
     -------
     Comparison
 
-    Raises
-    ------
-    Disagreement
-        If an engine's answer differs from spgraph's.
-
     Examples
     --------
-    >>> result = compare(["rmat:6"], against=["scipy"], algorithms=["bfs"], repeat=1)
+    >>> import spgraph as sg
+    >>> with sg.Context("cpu"):
+    ...     result = compare(["rmat:6"], against=["scipy"], algorithms=["bfs"], repeat=1)
     >>> [(row.engine, row.order) for row in result.rows]
     [('spgraph', 'natural'), ('spgraph', 'degree'), ('scipy', '')]
     """
-    graphs, against, algorithms, orders = list(graphs), list(against), list(algorithms), list(orders)
-    _check_arguments(against, algorithms, orders, repeat)
+    device = context.device()
+    graphs, algorithms, orders = list(graphs), list(algorithms), list(orders)
+    against = default_peers(device) if against is None else list(against)
+    _check_arguments(against, algorithms, orders, repeat, sources)
     notes: list[str] = []
-    peers = [module for name in against if (module := _import_peer(name, notes))]
-    described, rows = [], []
+    peers = find_peers(against, notes)
+    arguments = {
+        "device": described(device),
+        "repeat": repeat,
+        "seed": seed,
+        "seconds": seconds,
+        "threads": threads(),
+        "iterations of pagerank": Problem.iterations,
+        "versions": {peer.NAME: peer.version() for peer in peers},
+    }
+    result = Comparison([], [], notes, [], arguments)
+    settings = _Settings(peers, algorithms, orders, repeat, dtype, seed, sources, source, seconds)
     with tqdm(
         total=len(graphs) * len(algorithms), leave=False, disable=None if progress is None else not progress
     ) as bar:
-        for name in graphs:
-            bar.set_description(
-                f"{name}: reading" if not _graphspec.is_generator(name) else f"{name}: generating"
-            )
-            A = _graphspec.load(name, weights="int", order="natural", seed=seed, dup_op="min")
-            where = _draw_source(A, seed) if source is None else source
-            by_order, seconds = _orders(A, orders)
-            described.append(
-                {
-                    "name": name,
-                    "vertices": A.nrows,
-                    "stored_edges": A.nvals,
-                    "source": where,
-                    "reorder_seconds": seconds,
-                }
-            )
-            shared: dict = {}
-            for algorithm in algorithms:
-                problem = Problem(
-                    name, algorithm, A, where, _dtype(algorithm, A, dtype), threads(), shared=shared
-                )
-                rows += _Contest(problem, by_order, peers, notes, bar).run(repeat)
-                bar.update()
-    arguments = {
-        "repeat": repeat,
-        "seed": seed,
-        "threads": threads(),
-        "iterations of pagerank": Problem.iterations,
-    }
-    return Comparison(described, rows, notes, arguments)
+        for spec in graphs:
+            _compare_on(spec, settings, result, bar)
+            device.release_memory()
+            if after_each is not None:
+                after_each(result)
+    return result
 
 
-def _check_arguments(against, algorithms, orders, repeat) -> None:
+class _Settings(NamedTuple):
+    """What `compare` was asked for, see there."""
+
+    peers: list
+    algorithms: list[str]
+    orders: list[str]
+    repeat: int
+    dtype: Any
+    seed: int
+    sources: int
+    source: int | None
+    seconds: float
+
+
+def _compare_on(spec: str, settings: _Settings, result: Comparison, bar: tqdm) -> None:
+    """All algorithms on one graph; on return nothing of the graph is left on the device."""
+    bar.set_description(f"{spec}: {'generating' if _graphspec.is_generator(spec) else 'reading'}")
+    A = _graphspec.load(spec, weights="int", order="natural", seed=settings.seed, dup_op="min")
+    starts = [settings.source] if settings.source is not None else _sources(A, spec, settings)
+    by_order, reordering = _orders(A, settings.orders)
+    name = spec if _graphspec.is_generator(spec) else os.path.basename(os.path.normpath(spec))
+    result.graphs.append(
+        {
+            "name": name,
+            "vertices": A.nrows,
+            "stored_edges": A.nvals,
+            "weights": A.dtype.name,
+            "sources": starts,
+            "reorder_seconds": reordering,
+        }
+    )
+    shared: dict = {}
+    for algorithm in settings.algorithms:
+        kind = _dtype(algorithm, A, settings.dtype)
+        problem = Problem(name, algorithm, A, starts, kind, threads(), shared=shared)
+        contest = Contest(problem, by_order, settings.peers, result.notes, result.wrong, bar, settings.seconds)
+        result.rows += contest.run(settings.repeat)
+        bar.update()
+
+
+def _check_arguments(against, algorithms, orders, repeat, sources) -> None:
     for what, given, known in (
         ("against", against, PEERS),
         ("algorithms", algorithms, ALGORITHMS),
-        ("orders", orders, ("natural", "degree")),
+        ("orders", orders, ORDERS),
     ):
         for name in given:
             if name not in known:
                 raise InvalidValue(f"compare: {what}: got {name!r}, wanted some of {', '.join(known)}")
-    if repeat < 1 or not orders:
-        raise InvalidValue(f"compare: repeat is {repeat} and orders {orders}; wanted at least one of each")
-
-
-def _import_peer(name: str, notes: list[str]):
-    try:
-        return importlib.import_module(f"spgraph.bench._{name}")
-    except ImportError:
-        notes.append(f'{PEERS[name]} is not installed: left out (pip install "spgraph[test]")')
-        return None
+    if repeat < 1 or sources < 1 or not orders:
+        raise InvalidValue(
+            f"compare: repeat is {repeat}, sources {sources} and orders {orders}; wanted at least one of each"
+        )
 
 
 def _dtype(algorithm: str, A: Matrix, dtype) -> np.dtype:
-    if dtype is not None:
-        if algorithm == "pagerank" and np.dtype(dtype).kind != "f":
-            return np.dtype(np.float64)
-        return np.dtype(dtype)
     if algorithm == "pagerank":
-        return np.dtype(np.float64)
+        if dtype is not None and np.dtype(dtype).kind == "f":
+            return np.dtype(dtype)
+        return np.dtype(np.float64 if A._device.on_host else np.float32)
+    if dtype is not None:
+        return np.dtype(dtype)
     return A.dtype.np_type if A.dtype.np_type.kind == "f" else np.dtype(np.int64)
 
 
@@ -243,106 +245,25 @@ def _orders(A: Matrix, orders: list[str]) -> tuple[dict[str, Matrix], float | No
             found[order] = A
             continue
         for _ in range(2):
-            found[order] = A.dup()
+            found.pop(order, None)
+            again = found[order] = A.dup()
+            A._device.synchronize()
             start = time.perf_counter()
-            found[order].reorder(order)
+            again.reorder(order)
+            A._device.synchronize()
             seconds = time.perf_counter() - start
     return found, seconds
 
 
-def _draw_source(A: Matrix, seed: int) -> int:
+def _sources(A: Matrix, spec: str, settings: _Settings) -> list[int]:
+    """Those that a folder names, or some drawn among vertices with an edge."""
+    named = _folder.sources(spec) if _folder.is_folder(spec) else None
+    if named is not None:
+        return named[: settings.sources]
     candidates = np.flatnonzero(np.diff(A.to_csr()[0]))
-    return int(np.random.default_rng(seed).choice(candidates)) if candidates.size else 0
-
-
-class _Contest:
-    """All engines on one problem."""
-
-    def __init__(
-        self, problem: Problem, by_order: dict[str, Matrix], peers: list, notes: list[str], bar: tqdm
-    ):
-        self.problem = problem
-        self.by_order = by_order
-        self.peers = peers
-        self.notes = notes
-        self.bar = bar
-        self.answer: np.ndarray | None = None
-
-    def run(self, repeat: int) -> list[Measurement]:
-        entries: list[tuple[Measurement, Callable]] = []
-        for order, A in self.by_order.items():
-            entries.append(self.prepare(_spgraph.NAME, order, {"algorithms": _spgraph.text(self.problem, A)}))
-        for peer in self.peers:
-            largest = getattr(peer, "LARGEST", None)
-            if largest is not None and self.problem.graph.nvals > largest:
-                note = f"{peer.NAME}: left out on {self.problem.name}: more than {largest:,} stored edges"
-                if note not in self.notes:
-                    self.notes.append(note)
-                continue
-            entries.append(self.prepare(peer.NAME, "", peer.texts(self.problem)))
-        self.take_turns(entries, repeat)
-        return [row for row, _ in entries]
-
-    def prepare(self, engine: str, order: str, texts: dict[str, Text]) -> tuple[Measurement, Callable]:
-        """Warm up, check and try every text; keep the fastest."""
-        problem = self.problem
-        tried: dict[str, float] = {}
-        first = None
-        for name, text in texts.items():
-            self.bar.set_description(f"{problem.name}: {problem.algorithm}, {engine} ({name})")
-            start = time.perf_counter()
-            result = text.run()
-            seconds = time.perf_counter() - start
-            first = seconds if first is None else first
-            self.check(f"{engine} ({name})", text.answer(result))
-            hopeless = tried and seconds > max(1.0, HOPELESS * min(tried.values()))
-            tried[name] = seconds if hopeless else min(_time(text.run) for _ in range(TRIES))
-        best = min(tried, key=lambda name: tried[name])
-        row = Measurement(problem.name, problem.algorithm, engine, order, best, tried, first or 0.0)
-        return row, texts[best].run
-
-    def check(self, engine: str, answer: np.ndarray) -> None:
-        """Same answer as the first engine's, or, for trees, a valid one."""
-        problem = self.problem
-        where = f"{problem.algorithm} on {problem.name}, source {problem.source}"
-        if problem.algorithm == "bfs":
-            report = validate_bfs(problem.csr, problem.source, answer)
-            if not report.ok:
-                broken = next(str(rule) for rule in report.rules if not rule.ok)
-                raise Disagreement(f"{where}: the tree of {engine} is not valid: {broken}")
-            return
-        if self.answer is None:
-            self.answer = answer
-        rtol = 0.0 if problem.dtype.kind == "i" else 1e-3 if problem.dtype == np.float32 else 1e-9
-        wrong = ~np.isclose(answer, self.answer, rtol=rtol, atol=0)
-        if wrong.any():
-            v = int(wrong.argmax())
-            raise Disagreement(f"{where}: {engine} has {answer[v]} at vertex {v}, spgraph {self.answer[v]}")
-
-    def take_turns(self, entries: list[tuple[Measurement, Callable]], repeat: int) -> None:
-        turns = [
-            max(min(repeat, FEWEST), min(repeat, int(ENOUGH / max(row.tried[row.text], 1e-9))))
-            for row, _ in entries
-        ]
-        for turn in range(repeat):
-            for place in range(len(entries)):
-                number = (turn + place) % len(entries)  # who begins changes
-                row, call = entries[number]
-                if turn < turns[number]:
-                    self.bar.set_description(
-                        f"{self.problem.name}: {self.problem.algorithm}, turn {turn + 1}"
-                    )
-                    row.times.append(_time(call))
-
-
-def _time(call: Callable) -> float:
-    enabled = gc.isenabled()
-    gc.disable()
-    time.sleep(PAUSE)
-    try:
-        start = time.perf_counter()
-        call()
-        return time.perf_counter() - start
-    finally:
-        if enabled:
-            gc.enable()
+    if not candidates.size:
+        return [0]
+    drawn = np.random.default_rng(settings.seed).choice(
+        candidates, min(settings.sources, candidates.size), replace=False
+    )
+    return [int(vertex) for vertex in drawn]

@@ -2,7 +2,8 @@
 
 BFS is written three ways: push (the frontier a list), pull (the frontier a bitmap, through the transpose),
 and switching between the two by the rule of LAGraph's BFS (T. Davis et al., https://github.com/GraphBLAS/LAGraph).
-SSSP: Bellman-Ford over the changed vertices, and near-far delta-stepping with several widths.
+SSSP: Bellman-Ford over the changed vertices, and near-far delta-stepping with several widths; its tree is found
+afterwards, by a search along the edges that end shortest paths.
 PageRank: one product per iteration, over the edges of the graph or of its transpose.
 """
 
@@ -15,7 +16,7 @@ import graphblas as gb
 import numpy as np
 from graphblas import Matrix, Vector, binary, monoid, select, semiring, unary
 
-from spgraph.bench._problem import Problem, Text
+from spgraph.bench._problem import Answer, Problem, Text
 
 __all__ = ["NAME", "texts", "version"]
 
@@ -31,7 +32,13 @@ def version() -> str:
 def texts(problem: Problem) -> dict[str, Text]:
     """The algorithm's texts by name."""
     gb.ss.config["nthreads"] = problem.threads
-    return {"bfs": _bfs_texts, "sssp": _sssp_texts, "pagerank": _pagerank_texts}[problem.algorithm](problem)
+    return {
+        "bfs": _level_texts,
+        "bfs_parents": _parent_texts,
+        "sssp": _distance_texts,
+        "sssp_parents": _tree_texts,
+        "pagerank": _pagerank_texts,
+    }[problem.algorithm](problem)
 
 
 def _pattern(problem: Problem) -> Matrix:
@@ -50,44 +57,62 @@ def _transposed(A: Matrix) -> Matrix:
 
 
 # ---- BFS --------------------------------------------------------------------------
-def _bfs_texts(problem: Problem) -> dict[str, Text]:
+def _level_texts(problem: Problem) -> dict[str, Text]:
+    return _bfs_texts(problem, np.int32, lambda level: Answer(level=level.to_dense(fill_value=-1)))
+
+
+def _parent_texts(problem: Problem) -> dict[str, Text]:
+    return _bfs_texts(problem, np.int64, lambda parent: Answer(parent=parent.to_dense(fill_value=-1)))
+
+
+def _bfs_texts(problem: Problem, dtype, answer) -> dict[str, Text]:
     A, AT = _pattern(problem), _transpose(problem)
     degree = A.reduce_rowwise(monoid.plus["INT64"]).new()
-    source = problem.source
-
-    def parents(result: Vector) -> np.ndarray:
-        return result.to_dense(fill_value=-1)
-
     return {
-        "push": Text(lambda: _bfs_one_way(A, None, source), parents),
-        "pull": Text(lambda: _bfs_one_way(A, AT, source), parents),
-        "push-pull": Text(lambda: _bfs_switching(A, AT, degree, source), parents),
+        "push": Text(lambda source: _bfs_one_way(A, None, source, dtype), answer),
+        "pull": Text(lambda source: _bfs_one_way(A, AT, source, dtype), answer),
+        "push-pull": Text(lambda source: _bfs_switching(A, AT, degree, source, dtype), answer),
     }
 
 
-def _bfs_one_way(A: Matrix, AT: Matrix | None, source: int) -> Vector:
-    """Push through A, or pull through AT if there is one."""
-    parent = Vector(np.int64, A.nrows)
-    parent[source] = source
-    frontier = parent.dup()
-    if AT is not None:
-        frontier.ss.config["sparsity_control"] = "bitmap"
-    for _ in range(A.nrows):
+class _Search:
+    """What has been found, levels (int32) or parents (int64), and the frontier."""
+
+    def __init__(self, n: int, source: int, dtype):
+        self.levels = dtype == np.int32
+        self.found = Vector(dtype, n)
+        self.found[source] = 0 if self.levels else source
+        self.frontier = Vector.from_coo([source], True if self.levels else source, size=n)
+        self.semiring = semiring.any_pair if self.levels else semiring.ss.any_secondi
+        self.depth = 0
+
+    def step(self, A: Matrix, AT: Matrix | None) -> int:
+        """Push through A, or pull through AT if there is one; returns the size of the new frontier."""
+        found, frontier = self.found, self.frontier
         if AT is None:
-            frontier(~parent.S, replace=True) << frontier.vxm(A, semiring.ss.any_secondi)
+            frontier(~found.S, replace=True) << frontier.vxm(A, self.semiring)
         else:
-            frontier(~parent.S, replace=True) << AT.mxv(frontier, semiring.ss.any_secondi)
-        if not frontier.nvals:
-            break
-        parent(frontier.S) << frontier
-    return parent
+            frontier(~found.S, replace=True) << AT.mxv(frontier, self.semiring)
+        self.depth += 1
+        size = frontier.nvals
+        if size:
+            found(frontier.S) << (self.depth if self.levels else frontier)
+        return size
 
 
-def _bfs_switching(A: Matrix, AT: Matrix, degree: Vector, source: int) -> Vector:
+def _bfs_one_way(A: Matrix, AT: Matrix | None, source: int, dtype) -> Vector:
+    search = _Search(A.nrows, source, dtype)
+    if AT is not None:
+        search.frontier.ss.config["sparsity_control"] = "bitmap"
+    while search.step(A, AT):
+        pass
+    return search.found
+
+
+def _bfs_switching(A: Matrix, AT: Matrix, degree: Vector, source: int, dtype) -> Vector:
     n = A.nrows
-    parent = Vector(np.int64, n)
-    parent[source] = source
-    frontier = parent.dup()
+    search = _Search(n, source, dtype)
+    frontier = search.frontier
     unexplored, last, size = A.nvals, 0, 1
     push = watching = True
     pulled = False
@@ -105,14 +130,9 @@ def _bfs_switching(A: Matrix, AT: Matrix, degree: Vector, source: int) -> Vector
         elif not push and not growing and size <= n / BETA_PUSH:
             push = True
         frontier.ss.config["sparsity_control"] = "sparse" if push else "bitmap"
-        if push:
-            frontier(~parent.S, replace=True) << frontier.vxm(A, semiring.ss.any_secondi)
-        else:
-            pulled = True
-            frontier(~parent.S, replace=True) << AT.mxv(frontier, semiring.ss.any_secondi)
-        last, size = size, frontier.nvals
-        parent(frontier.S) << frontier
-    return parent
+        pulled |= not push
+        last, size = size, search.step(A, None if push else AT)
+    return search.found
 
 
 def _edges_of(frontier: Vector, degree: Vector) -> int:
@@ -121,28 +141,64 @@ def _edges_of(frontier: Vector, degree: Vector) -> int:
 
 
 # ---- SSSP -------------------------------------------------------------------------
-def _sssp_texts(problem: Problem) -> dict[str, Text]:
-    indptr, indices, values = problem.csr
-    A = problem.kept(
-        f"graphblas weights {problem.dtype}",
-        lambda: Matrix.from_csr(indptr, indices, values, ncols=problem.n),
-    )
-    source = problem.source
+def _distance_texts(problem: Problem) -> dict[str, Text]:
+    return {
+        name: Text(search, lambda dist: Answer(distance=_distances(dist)))
+        for name, search in _searches(problem).items()
+    }
 
-    def distances(result: Vector) -> np.ndarray:
-        indices, values = result.to_coo()
-        dense = np.full(problem.n, math.inf)
-        dense[indices] = values
-        return dense
 
-    texts = {"bellman-ford": Text(lambda: _bellman_ford(A, source), distances)}
+def _tree_texts(problem: Problem) -> dict[str, Text]:
+    A = _weights(problem)
+
+    def both(search):
+        def run(source: int) -> tuple[Vector, Vector]:
+            dist = search(source)
+            return dist, _tree(A, dist, source)
+
+        return run
+
+    def answer(result: tuple[Vector, Vector]) -> Answer:
+        dist, parent = result
+        return Answer(distance=_distances(dist), parent=parent.to_dense(fill_value=-1))
+
+    return {f"{name}, then a tree": Text(both(search), answer) for name, search in _searches(problem).items()}
+
+
+def _weights(problem: Problem) -> Matrix:
+    def make() -> Matrix:
+        indptr, indices, values = problem.csr
+        return Matrix.from_csr(indptr, indices, values, ncols=problem.n)
+
+    return problem.kept(f"graphblas weights {problem.dtype}", make)
+
+
+def _distances(dist: Vector) -> np.ndarray:
+    indices, values = dist.to_coo()
+    dense = np.full(dist.size, math.inf)
+    dense[indices] = values
+    return dense
+
+
+def _searches(problem: Problem) -> dict:
+    A, values = _weights(problem), problem.csr[2]
+    texts = {"bellman-ford": partial(_bellman_ford, A)}
     if A.nvals and values.min() >= 0:
         mean, degree = float(values.mean()), A.nvals / A.nrows
         for factor in (2, 8, 32):
             delta = max(mean * factor * (8 if degree < 8 else 8 / degree), 1e-9)
             width = math.ceil(delta) if problem.dtype.kind == "i" else delta
-            texts[f"near-far, delta {delta:.4g}"] = Text(partial(_near_far, A, source, width), distances)
+            texts[f"near-far, delta {delta:.4g}"] = partial(_near_far, A, width)
     return texts
+
+
+def _tree(A: Matrix, dist: Vector, source: int) -> Vector:
+    """Parents, by a search along the edges that end shortest paths."""
+    D = dist.diag()
+    through = semiring.any_plus(D @ A).new(dist.dtype)
+    arrival = semiring.any_second(A @ D).new(dist.dtype)
+    tight = select.valueeq(binary.eq(through & arrival).new(), True).new()
+    return _bfs_one_way(tight, None, source, np.int64)
 
 
 def _relax(A: Matrix, dist: Vector, near: Vector) -> None:
@@ -162,7 +218,7 @@ def _bellman_ford(A: Matrix, source: int) -> Vector:
     return dist
 
 
-def _near_far(A: Matrix, source: int, delta: float) -> Vector:
+def _near_far(A: Matrix, delta: float, source: int) -> Vector:
     dist = Vector(A.dtype, A.nrows)
     dist[source] = 0
     near = dist.dup()
@@ -190,9 +246,6 @@ def _pagerank_texts(problem: Problem) -> dict[str, Text]:
     A_typed = problem.kept(f"graphblas pattern {problem.dtype}", lambda: typed(A))
     AT_typed = A_typed if AT is A else problem.kept(f"graphblas transpose {problem.dtype}", lambda: typed(AT))
 
-    def ranks(result: Vector) -> np.ndarray:
-        return result.to_dense().astype(np.float64)
-
     def along(r: Vector, w: Vector) -> None:  # through the rows of A
         r(binary.plus) << w.vxm(A_typed, semiring.plus_first[problem.dtype])
 
@@ -200,19 +253,19 @@ def _pagerank_texts(problem: Problem) -> dict[str, Text]:
         r(binary.plus) << AT_typed.mxv(w, semiring.plus_second[problem.dtype])
 
     return {
-        "vxm, plus_first": Text(lambda: _pagerank(out, along, problem), ranks),
-        "mxv, plus_second": Text(lambda: _pagerank(out, against, problem), ranks),
+        name: Text(partial(_pagerank, out, follow, problem), lambda rank: Answer(rank=rank.to_dense()))
+        for name, follow in (("vxm, plus_first", along), ("mxv, plus_second", against))
     }
 
 
-def _pagerank(out: Vector, follow, problem: Problem) -> Vector:
+def _pagerank(out: Vector, follow, problem: Problem, iterations: int) -> Vector:
     n, alpha, dtype = problem.n, problem.alpha, problem.dtype.type
     rank, new, flow = (Vector(problem.dtype, n) for _ in range(3))
     rank << dtype(1 / n)
     share = out.apply(binary.truediv, left=dtype(alpha)).new()
     idle = Vector(bool, n)
     idle(~out.S) << True
-    for _ in range(problem.iterations):
+    for _ in range(iterations):
         flow << binary.times(rank & share)
         lost = binary.first(rank & idle).reduce(monoid.plus).get(0) if idle.nvals else 0
         new << dtype((1 - alpha + alpha * lost) / n)

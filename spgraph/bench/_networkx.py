@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 
 from spgraph import algorithms, io
-from spgraph.bench._problem import Problem, Text
+from spgraph.bench._problem import Answer, Problem, Text
 
 __all__ = ["LARGEST", "NAME", "texts", "version"]
 
@@ -22,42 +22,64 @@ def version() -> str:
 def texts(problem: Problem) -> dict[str, Text]:
     """The algorithm's texts by name."""
     G = problem.kept("networkx", lambda: _graph(problem))
-    source, n = problem.source, problem.n
-    if problem.algorithm == "bfs":
-        return {
-            "bfs_predecessors": Text(
-                lambda: dict(nx.bfs_predecessors(G, source)),
-                lambda found: _dense({**found, source: source}, n, -1, np.int64),
-            )
-        }
-    if problem.algorithm == "sssp":
-        return {
-            "single_source_dijkstra_path_length": Text(
-                lambda: nx.single_source_dijkstra_path_length(G, source),
-                lambda found: _dense(found, n, np.inf, np.float64),
-            )
-        }
-    # NetworkX stops at a tolerance only: give it the one that is met after so many iterations
-    ours = algorithms.pagerank(
-        problem.graph,
-        problem.alpha,
-        weighted=False,
-        max_iter=problem.iterations,
-        tol=0,
-        fail_on_nonconvergence=False,
-    )
-    tol = max(ours.residual, 1e-15) * (1 + 1e-6) / n
+    n = problem.n
+
+    def parents(found) -> np.ndarray:
+        source, before = found
+        return _dense({**before, source: source}, n, -1, np.int64)
+
+    def tree(found) -> Answer:
+        source, (before, distance) = found
+        first = {v: earlier[0] for v, earlier in before.items() if earlier}
+        return Answer(distance=_dense(distance, n, np.inf, np.float64), parent=parents((source, first)))
+
     return {
-        "pagerank": Text(
-            lambda: nx.pagerank(G, problem.alpha, weight=None, max_iter=problem.iterations + 1, tol=tol),
-            lambda found: _dense(found, n, 0, np.float64),
-        )
-    }
+        "bfs": {
+            "single_source_shortest_path_length": Text(
+                lambda source: nx.single_source_shortest_path_length(G, source),
+                lambda found: Answer(level=_dense(found, n, -1, np.int64)),
+            )
+        },
+        "bfs_parents": {
+            "bfs_predecessors": Text(
+                lambda source: (source, dict(nx.bfs_predecessors(G, source))),
+                lambda found: Answer(parent=parents(found)),
+            )
+        },
+        "sssp": {
+            "single_source_dijkstra_path_length": Text(
+                lambda source: nx.single_source_dijkstra_path_length(G, source),
+                lambda found: Answer(distance=_dense(found, n, np.inf, np.float64)),
+            )
+        },
+        "sssp_parents": {
+            "dijkstra_predecessor_and_distance": Text(
+                lambda source: (source, nx.dijkstra_predecessor_and_distance(G, source)), tree
+            )
+        },
+        "pagerank": {
+            "pagerank": Text(
+                lambda iterations: nx.pagerank(G, problem.alpha, weight=None, **_stop(problem, iterations)),
+                lambda found: Answer(rank=_dense(found, n, 0, np.float64)),
+            )
+        },
+    }[problem.algorithm]
+
+
+def _stop(problem: Problem, iterations: int) -> dict:
+    """NetworkX stops at a tolerance only: give it the one that is met after so many iterations."""
+
+    def residual() -> float:
+        return algorithms.pagerank(
+            problem.graph, problem.alpha, weighted=False, max_iter=iterations, tol=0, fail_on_nonconvergence=False
+        ).residual
+
+    found = problem.kept(f"networkx {iterations}", residual)
+    return {"max_iter": iterations + 1, "tol": max(found, 1e-15) * (1 + 1e-6) / problem.n}
 
 
 def _graph(problem: Problem):
-    symmetric = problem.graph.T.isequal(problem.graph)
-    return io.to_networkx(problem.graph, labels=range(problem.n), directed=not symmetric)
+    return io.to_networkx(problem.graph, labels=range(problem.n), directed=not problem.symmetric)
 
 
 def _dense(found: dict, n: int, fill, dtype) -> np.ndarray:

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spgraph.matrix import Matrix
 
-__all__ = ["ALGORITHMS", "Problem", "Text"]
+__all__ = ["ALGORITHMS", "Answer", "Problem", "Text"]
 
-ALGORITHMS = ("bfs", "sssp", "pagerank")
+ALGORITHMS = ("bfs", "bfs_parents", "sssp", "sssp_parents", "pagerank")
+
+
+class Answer(NamedTuple):
+    """Arrays over all vertices, of NumPy or CuPy: -1 (levels, parents) or infinity (distances) where not reached."""
+
+    level: Any = None
+    parent: Any = None
+    distance: Any = None
+    rank: Any = None
 
 
 class Text(NamedTuple):
     """One way to write an algorithm.
 
-    ``run()`` computes; ``answer(result)`` makes it comparable: an array over all
-    vertices, of parents (-1: not reached), distances (inf) or ranks.
+    ``run(source)`` computes, or for PageRank ``run(iterations)``; it may come back before a device is
+    ready, see ``wait``. ``answer(result)`` makes the result comparable.
     """
 
-    run: Callable[[], Any]
-    answer: Callable[[Any], np.ndarray]
+    run: Callable[[int], Any]
+    answer: Callable[[Any], Answer]
 
 
 @dataclass
@@ -35,19 +43,23 @@ class Problem:
     ----------
     name : str
         The graph's name.
-    algorithm : {"bfs", "sssp", "pagerank"}
+    algorithm : str
+        One of `ALGORITHMS`. "bfs" and "sssp" give levels and distances, with "_parents" also or only a
+        tree, whatever the engine has.
     graph : Matrix
         In natural order.
-    source : int
+    sources : list of int
+        Every engine searches from these, in this order.
     dtype : numpy.dtype
         Of distances and ranks.
     threads : int
+        For engines on the CPU.
     """
 
     name: str
     algorithm: str
     graph: Matrix
-    source: int
+    sources: list[int]
     dtype: np.dtype
     threads: int
     alpha: float = 0.85
@@ -59,13 +71,24 @@ class Problem:
         """Number of vertices."""
         return self.graph.nrows
 
-    @cached_property
+    def argument(self, turn: int) -> int:
+        """What a text is run with at a turn."""
+        return self.iterations if self.algorithm == "pagerank" else self.sources[turn % len(self.sources)]
+
+    @property
     def csr(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """indptr, indices and values (Boolean graphs weigh 1 per edge, in the type of the distances)."""
-        if "csr" not in self.shared:
-            self.shared["csr"] = self.graph.to_csr()
-        indptr, indices, values = self.shared["csr"]
-        return indptr, indices, values.astype(self.dtype, copy=False)
+        """indptr, indices and values on the host; Boolean graphs weigh 1 per edge, in the type of the distances."""
+        indptr, indices, values = self.kept("csr", self.graph.to_csr)
+        return indptr, indices, self.kept(f"values {self.dtype}", lambda: values.astype(self.dtype, copy=False))
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether every edge has its opposite, of the same weight."""
+        return self.kept("symmetric", self._is_symmetric)
+
+    def _is_symmetric(self) -> bool:
+        known = self.graph.symmetric
+        return self.graph.T.isequal(self.graph) if known is None else known
 
     def kept(self, key: str, make: Callable[[], Any]) -> Any:
         """``make()``, once for all problems on this graph."""

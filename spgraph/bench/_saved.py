@@ -6,19 +6,39 @@ import json
 import os
 
 from spgraph import _machine
+from spgraph.kernels.device import Device
 
-__all__ = ["document", "save"]
+__all__ = ["described", "document", "save"]
 
-PEERS = ("python-graphblas", "suitesparse-graphblas", "networkx")
-
-
-def document(kind: str, results: dict) -> dict:
-    """`results` together with the machine, date, commit and versions."""
-    return {"benchmark": kind, "machine": _machine.machine(*PEERS), **results}
+PEERS = ("python-graphblas", "suitesparse-graphblas", "networkx", "cupy")
 
 
-def save(path: str | os.PathLike, measured) -> None:
-    """Write a `Comparison` or an `Overhead` to a file.
+def described(device: Device) -> str:
+    """A device's name and what it is: "cuda:0, NVIDIA H100 80GB HBM3"."""
+    found = _machine.cpu_model() if device.on_host else None
+    for gpu in [] if device.on_host else _machine.gpus():
+        if gpu["device"] == device.name:
+            found = gpu["name"]
+    return f"{device.name}, {found}" if found else device.name
+
+
+def document(measured, commit: str | None = None) -> dict:
+    """What was measured together with the machine, its GPUs, date, commit and versions."""
+    machine = _machine.machine(*PEERS)
+    if commit is not None:
+        machine["commit"] = commit
+    return {"benchmark": measured.kind, "machine": machine, **measured.to_dict()}
+
+
+def save(path: str | os.PathLike, measured, *, commit: str | None = None) -> None:
+    """Write a `Comparison`, a `Graph500` or an `Overhead` to a file.
+
+    Parameters
+    ----------
+    path : path
+    measured
+    commit : str, optional
+        What to call the commit; default: what git says, if spgraph runs from a repository.
 
     Examples
     --------
@@ -29,6 +49,6 @@ def save(path: str | os.PathLike, measured) -> None:
     >>> "machine" in path.read_text()
     True
     """
-    text = json.dumps(document(measured.kind, measured.to_dict()), indent=1)
+    text = json.dumps(document(measured, commit), indent=1)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text + "\n")

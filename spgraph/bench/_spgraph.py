@@ -2,45 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from spgraph import algorithms
-from spgraph.bench._problem import Problem, Text
+from spgraph.bench._arrays import dense
+from spgraph.bench._problem import Answer, Problem, Text
 from spgraph.matrix import Matrix
 
-__all__ = ["NAME", "text"]
+__all__ = ["NAME", "text", "texts"]
 
 NAME = "spgraph"
 
 
 def text(problem: Problem, A: Matrix) -> Text:
     """The algorithm on `A`, which is the problem's graph in one of the orders."""
-    calls: dict[str, tuple[Callable, Callable]] = {
-        "bfs": (
-            lambda: algorithms.bfs_parents(A, problem.source),
-            lambda parent: parent.to_dense(fill_value=-1),
+    return {
+        "bfs": Text(lambda source: algorithms.bfs(A, source), lambda level: Answer(level=dense(level, -1))),
+        "bfs_parents": Text(
+            lambda source: algorithms.bfs_parents(A, source), lambda parent: Answer(parent=dense(parent, -1))
         ),
-        "sssp": (lambda: algorithms.sssp(A, problem.source, dtype=problem.dtype), _distances),
-        "pagerank": (
-            lambda: algorithms.pagerank(
+        "sssp": Text(
+            lambda source: algorithms.sssp(A, source, dtype=problem.dtype),
+            lambda distance: Answer(distance=dense(distance, np.inf)),
+        ),
+        "sssp_parents": Text(lambda source: algorithms.sssp_parents(A, source, dtype=problem.dtype), _tree),
+        "pagerank": Text(
+            lambda iterations: algorithms.pagerank(
                 A,
                 problem.alpha,
                 weighted=False,
                 tol=0,
-                max_iter=problem.iterations,
+                max_iter=iterations,
                 dtype=problem.dtype,
                 fail_on_nonconvergence=False,
             ),
-            lambda rank: rank.to_dense().astype(np.float64),
+            lambda rank: Answer(rank=dense(rank, 0)),
         ),
-    }
-    return Text(*calls[problem.algorithm])
+    }[problem.algorithm]
 
 
-def _distances(dist) -> np.ndarray:
-    dense = np.full(dist.size, np.inf)
-    vertices, values = dist.to_coo()
-    dense[vertices] = values
-    return dense
+def texts(problem: Problem, A: Matrix) -> dict[str, Text]:
+    """The one text by name, as peers have them."""
+    return {"algorithms": text(problem, A)}
+
+
+def _tree(result: tuple[Any, Any]) -> Answer:
+    distance, parent = result
+    return Answer(distance=dense(distance, np.inf), parent=dense(parent, -1))

@@ -7,6 +7,9 @@ an unweighted graph stores no values). Offsets and indices are 32-bit where they
 fit, see `spgraph.block.width`. The CSR of the transpose is made when an
 operation first needs it and kept (``Matrix.has_transpose`` shows it); a matrix
 known to be symmetric shares one.
+
+The arrays lie on the block's device (`spgraph.kernels.device`), but for the one value of
+an iso matrix, which is a NumPy array everywhere: to look at it costs no transfer.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 
 from spgraph.block.width import index_dtype
 from spgraph.kernels.cpu._threads import split_rows, threads
+from spgraph.kernels.device import HOST, Device
 from spgraph.partition import NATURAL, Partition, by_degree
 
 __all__ = ["MatrixBlock"]
@@ -29,10 +33,12 @@ class MatrixBlock:
     stored pattern and values equal those of the transpose.
     """
 
-    __slots__ = ("_cuts", "_ranges", "_transpose", "cols", "dtype", "indices", "indptr", "iso", "missed",
-                 "ncols", "nrows", "rows", "symmetric", "values")
+    __slots__ = ("_cuts", "_ranges", "_transpose", "bins", "cols", "device", "dtype", "indices", "indptr", "iso",
+                 "missed", "ncols", "nrows", "rows", "symmetric", "totals", "values")
 
-    def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL):
+    def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL,
+                 device: Device = HOST):
+        self.device = device
         self.nrows = nrows
         self.ncols = ncols
         self.dtype = np.dtype(dtype)
@@ -45,21 +51,32 @@ class MatrixBlock:
         """Number of stored entries."""
         return self.indices.size
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays, a kept transpose's included."""
+        blocks = (self,) if self._transpose is None else (self, self._transpose)
+        return sum(array.nbytes for block in blocks for array in (block.indptr, block.indices, block.values))
+
     def clear(self) -> None:
         """Remove all entries."""
-        self.set_csr(np.zeros(self.nrows + 1, index_dtype(0)), np.empty(0, index_dtype(self.ncols)),
-                     np.empty(0, self.dtype))
+        xp = self.device.xp
+        self.set_csr(xp.zeros(self.nrows + 1, index_dtype(0)), xp.empty(0, index_dtype(self.ncols)),
+                     xp.empty(0, self.dtype))
 
     def set_csr(self, indptr, indices, values, *, iso=False, symmetric=None, rows=None, cols=None):
-        """Take over the arrays as the whole content (rows sorted, no duplicates)."""
-        self.indptr = indptr.astype(index_dtype(indices.size), copy=False)
-        self.indices = indices.astype(index_dtype(self.ncols), copy=False)
+        """Take over the arrays of the device as the whole content (rows sorted, no duplicates)."""
+        indptr = indptr.astype(index_dtype(indices.size), copy=False)
+        indices = indices.astype(index_dtype(self.ncols), copy=False)
+        self.indptr = indptr
+        self.indices = indices
         self.values = values
         self.iso = iso
         self.symmetric = symmetric
         self._transpose = None
         self._cuts = None
         self._ranges = None
+        self.bins = None  # rows by length, which products on a GPU keep here
+        self.totals: dict = {}  # of all entries, by monoid; see engine.matrix_reduce
         self.missed = 0  # work that the missing transpose would have saved, see engine.vector_products
         if rows is not None:
             self.rows = rows
@@ -76,15 +93,27 @@ class MatrixBlock:
         new = MatrixBlock.__new__(MatrixBlock)
         new.assume(self)
         new._transpose = None
-        new._cuts = new._ranges = None
+        new._cuts = new._ranges = new.bins = None
         for name in ("indptr", "indices", "values"):
             setattr(new, name, getattr(self, name).copy())
+        return new
+
+    def to_device(self, device: Device) -> MatrixBlock:
+        """The same content on another device (the cached transpose is left behind); itself if it is there."""
+        if device is self.device:
+            return self
+        arrays = [device.to_device(self.device.to_host(array)) for array in (self.indptr, self.indices)]
+        values = self.values if self.iso else device.to_device(self.device.to_host(self.values))
+        new = MatrixBlock.__new__(MatrixBlock)
+        new.device, new.nrows, new.ncols, new.dtype = device, self.nrows, self.ncols, self.dtype
+        new.set_csr(*arrays, values, iso=self.iso, symmetric=self.symmetric, rows=self.rows.on(device),
+                    cols=self.cols.on(device))
         return new
 
     def expand(self) -> MatrixBlock:
         """Undo iso: one stored value per entry; returns self."""
         if self.iso:
-            self.values = np.full(self.nvals, self.values[0], self.dtype)
+            self.values = self.device.filled(self.nvals, self.values[0], self.dtype)
             self.iso = False
             self._transpose = None
         return self
@@ -108,28 +137,26 @@ class MatrixBlock:
         return self._transpose
 
     def _make_transpose(self) -> MatrixBlock:
-        from spgraph.kernels.cpu import sort
-
         new = MatrixBlock.__new__(MatrixBlock)
-        new.nrows, new.ncols, new.dtype = self.ncols, self.nrows, self.dtype
-        indptr, indices, values = sort.transpose_csr(self.nrows, self.ncols, self.indptr, self.indices,
-                                                     None if self.iso else self.values)
+        new.device, new.nrows, new.ncols, new.dtype = self.device, self.ncols, self.nrows, self.dtype
+        indptr, indices, values = self.device.sort.transpose_csr(
+            self.nrows, self.ncols, self.indptr, self.indices, None if self.iso else self.values)
         new.set_csr(indptr, indices, self.values if self.iso else values, iso=self.iso,
                     symmetric=self.symmetric, rows=self.cols, cols=self.rows)
         new._transpose = self
         return new
 
     def _note_symmetry(self) -> None:
-        other = self._transpose
+        other, equal = self._transpose, self.device.xp.array_equal
         self.symmetric = other.symmetric = bool(
-            np.array_equal(self.indptr, other.indptr)
-            and np.array_equal(self.indices, other.indices)
-            and (self.iso or np.array_equal(_bits(self.values), _bits(other.values)))
+            equal(self.indptr, other.indptr)
+            and equal(self.indices, other.indices)
+            and (self.iso or equal(_bits(self.values), _bits(other.values)))
         )
         if self.symmetric:
             self._transpose = None
 
-    # ---- ranges for threads ------------------------------------------------------
+    # ---- ranges for threads (on the CPU) -------------------------------------------
     def row_ranges(self) -> list[tuple[int, int]]:
         """Ranges of rows with about equal work, for as many threads as there are now (kept)."""
         if self._ranges is None or self._ranges[0] != threads():
@@ -164,13 +191,11 @@ class MatrixBlock:
         """
         if rows is self.rows and cols is self.cols:
             return self
-        from spgraph.kernels.cpu import sort
-
         row_source = _sources(self.rows, rows)
         col_target = _targets(self.cols, cols)
         symmetric = self.symmetric if rows is cols else None
-        indptr, indices, values = sort.permute_csr(self.nrows, self.ncols, self.indptr, self.indices,
-                                                   None if self.iso else self.values, row_source, col_target)
+        csr = self.indptr, self.indices, None if self.iso else self.values
+        indptr, indices, values = self.device.sort.permute_csr(self.nrows, self.ncols, *csr, row_source, col_target)
         self.set_csr(indptr, indices, self.values if self.iso else values, iso=self.iso, symmetric=symmetric,
                      rows=rows, cols=cols)
         return self
@@ -180,14 +205,15 @@ class MatrixBlock:
         if order == "natural":
             return self.rehome(NATURAL, NATURAL)
         self.rehome(NATURAL, NATURAL)
-        degree = np.diff(self.indptr)
+        xp = self.device.xp
+        degree = xp.diff(self.indptr)
         if self.symmetric is not True:
-            degree = degree + np.bincount(self.indices, minlength=self.ncols)
-        partition = by_degree(degree, index_dtype(self.nrows))
+            degree = degree + xp.bincount(self.indices, minlength=self.ncols)
+        partition = by_degree(degree, index_dtype(self.nrows), self.device)
         return self.rehome(partition, partition)
 
 
-def _bits(values: np.ndarray) -> np.ndarray:
+def _bits(values: Any) -> Any:
     """The values as unsigned numbers: -0.0 is not 0.0, and NaN is NaN."""
     return values.view(f"u{values.itemsize}")
 

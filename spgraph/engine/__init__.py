@@ -9,7 +9,7 @@ C<M, replace> (accum)= T as the GraphBLAS C API 2.1 defines it, where `out` is C
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign, matrix_assign_line
-from spgraph.engine.matrix_build import build_matrix, matrix_coo
+from spgraph.engine.matrix_build import build_matrix, matrix_coo, matrix_csr
 from spgraph.engine.matrix_common import align_matrices
 from spgraph.engine.matrix_elementwise import matrix_apply, matrix_ewise, matrix_select
 from spgraph.engine.matrix_products import kronecker, mxm, outer
@@ -31,6 +31,7 @@ from spgraph.engine.vector_elementwise import (
     inner,
     vector_chain,
     vector_reduce,
+    vector_reduce_later,
     vector_select,
 )
 from spgraph.engine.vector_products import mxv
@@ -43,6 +44,7 @@ from spgraph.engine.vector_structure import (
     vector_remove,
     vector_set,
 )
+from spgraph.engine.workspace import forget_workspaces
 
 __all__ = [
     "Apply",
@@ -53,12 +55,14 @@ __all__ = [
     "align_matrices",
     "build_matrix",
     "build_vector",
+    "forget_workspaces",
     "inner",
     "kronecker",
     "matrix_apply",
     "matrix_assign",
     "matrix_assign_line",
     "matrix_coo",
+    "matrix_csr",
     "matrix_diag",
     "matrix_ewise",
     "matrix_extract",
@@ -80,6 +84,7 @@ __all__ = [
     "vector_extract",
     "vector_get",
     "vector_reduce",
+    "vector_reduce_later",
     "vector_remove",
     "vector_select",
     "vector_set",

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spgraph.block import VectorBlock
+from spgraph.block.vector import UNMASKED
+from spgraph.kernels.device import Device
 from spgraph.partition import Partition
 
 __all__ = ["MASK_CONSTS", "Mask", "MaskView", "view_mask"]
@@ -26,20 +28,20 @@ class MaskView(NamedTuple):
     """A mask normalised for random access; `code` selects the kernel (see MASK_CONSTS)."""
 
     code: str
-    present: np.ndarray
-    values: np.ndarray
+    present: Any
+    values: Any
     allowed: int  # how many positions it allows, at most
 
 
 NO_MASK = MaskView("", EMPTY_BITS, EMPTY_BITS, -1)
 
 
-def _consts(masked=True, complement=False, valued=False, full=False):
-    return {"MASKED": masked, "COMPLEMENT": complement, "VALUED": valued, "M_FULL": full}
+def _consts(complement=False, valued=False, full=False):
+    return {"MASKED": True, "COMPLEMENT": complement, "VALUED": valued, "M_FULL": full}
 
 
 MASK_CONSTS = {
-    "": _consts(masked=False),
+    "": UNMASKED,
     "s": _consts(),
     "sc": _consts(complement=True),
     "v": _consts(valued=True),
@@ -50,7 +52,10 @@ MASK_CONSTS = {
 
 
 def view_mask(mask: Mask | None, size: int, partition: Partition, *, copy: bool = False) -> MaskView:
-    """Normalise a vector mask; `copy` protects it from writes to the block it comes from."""
+    """Normalise a vector mask; `copy` protects it from writes to the block it comes from.
+
+    A bitmap whose entries are still being counted is not waited for.
+    """
     if mask is None:
         return NO_MASK
     block: VectorBlock = mask.block
@@ -61,13 +66,14 @@ def view_mask(mask: Mask | None, size: int, partition: Partition, *, copy: bool 
         if block.values[0]:
             structural = True
         else:
-            return NO_MASK if mask.complement else _nothing(size)
-    if structural and block.nvals in (0, size):
-        return NO_MASK if (block.nvals == size) != mask.complement else _nothing(size)
+            return NO_MASK if mask.complement else _nothing(size, block.device)
+    least, most = block.bounds()
+    if structural and (least == size or most == 0):
+        return NO_MASK if (least == size) != mask.complement else _nothing(size, block.device)
     block.to_bitmap()
-    allowed = block.nvals
+    allowed = most
     if mask.complement:
-        allowed = size - block.nvals if structural else size
+        allowed = size - least if structural else size
     code = ("s" if structural else "v" if block.format == "bitmap" else "f") + ("c" if mask.complement else "")
     present = EMPTY_BITS if block.present is None else block.present
     values = EMPTY_BITS if structural else block.values
@@ -76,5 +82,5 @@ def view_mask(mask: Mask | None, size: int, partition: Partition, *, copy: bool 
     return MaskView(code, present, values, allowed)
 
 
-def _nothing(size: int) -> MaskView:
-    return MaskView("s", np.zeros(size, np.uint8), EMPTY_BITS, 0)
+def _nothing(size: int, device: Device) -> MaskView:
+    return MaskView("s", device.xp.zeros(size, np.uint8), EMPTY_BITS, 0)

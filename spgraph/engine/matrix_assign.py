@@ -16,10 +16,9 @@ from spgraph.block.width import index_dtype
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_common import make_block, natural, same, shallow
-from spgraph.engine.matrix_structure import Targets, line_of, mapped
+from spgraph.engine.matrix_structure import Targets, line_of, mapped, row_bounds
 from spgraph.engine.matrix_write import Region, put, write
 from spgraph.engine.vector_structure import vector_assign
-from spgraph.kernels.cpu._pieces import row_offsets
 from spgraph.partition import NATURAL
 
 __all__ = ["matrix_assign", "matrix_assign_line"]
@@ -64,53 +63,51 @@ def matrix_assign(
 def _of_pattern(pattern: MatrixBlock, value) -> MatrixBlock:
     """`value` wherever the pattern has an entry."""
     csr = pattern.indptr, pattern.indices, None
-    return make_block(pattern.nrows, pattern.ncols, value.dtype, csr, value, pattern.rows, pattern.cols)
+    rows, cols = pattern.rows, pattern.cols
+    return make_block(pattern.nrows, pattern.ncols, value.dtype, csr, value, rows, cols, device=pattern.device)
 
 
 class _Placement:
     """Where the rows and columns of a region lie in C."""
 
     def __init__(self, out: MatrixBlock, row_index: Index, col_index: Index):
-        self.nrows, self.ncols = out.nrows, out.ncols
-        self.row_ids, self.col_ids = row_index.to_array(), col_index.to_array()
-        self.row_source, self.row_flags = _last(self.row_ids, out.nrows)
-        self.col_source, self.col_flags = _last(self.col_ids, out.ncols)
+        self.device, self.nrows, self.ncols = out.device, out.nrows, out.ncols
+        self.col_ids = col_index.to_array(out.device)
+        self.row_source = row_index.last_places(out.nrows, out.device)
+        self.col_source = col_index.last_places(out.ncols, out.device)
+        self.row_flags = (self.row_source >= 0).view(np.uint8)
+        self.col_flags = (self.col_source >= 0).view(np.uint8)
 
     def moved(self, A: MatrixBlock) -> MatrixBlock:
         """A matrix of the region's shape, at its place in C."""
-        ids = self.col_ids
-        target = np.where(self.col_source[ids] == np.arange(ids.size), ids, -1)
+        xp, ids = self.device.xp, self.col_ids
+        target = xp.where(self.col_source[ids] == xp.arange(ids.size), ids, -1)
         kept = target[target >= 0]
         targets = Targets(target, None, bool((kept[1:] > kept[:-1]).all()))
-        return mapped(A, self.nrows, self.ncols, self.row_source, targets)
+        return mapped(A, self.nrows, self.ncols, self.row_source, targets, partial=True)
 
     def cut(self, A: MatrixBlock) -> MatrixBlock:
         """The entries of A, of C's shape, in the region."""
-        rows, cols = np.arange(self.nrows), np.arange(self.ncols)
-        rows[self.row_flags == 0] = -1
-        cols[self.col_flags == 0] = -1
-        return mapped(A, self.nrows, self.ncols, rows, Targets(cols, None, True))
+        xp = self.device.xp
+        rows = xp.where(self.row_flags == 0, -1, xp.arange(self.nrows))
+        cols = xp.where(self.col_flags == 0, -1, xp.arange(self.ncols))
+        return mapped(A, self.nrows, self.ncols, rows, Targets(cols, None, True), partial=True)
 
     def full(self, value) -> MatrixBlock:
         """`value` everywhere in the region."""
-        cols = np.flatnonzero(self.col_flags).astype(index_dtype(self.ncols))
+        xp = self.device.xp
+        cols = xp.flatnonzero(self.col_flags).astype(index_dtype(self.ncols))
         nvals = int(self.row_flags.sum(dtype=np.int64)) * cols.size
         try:
-            indices = np.tile(cols, nvals // max(cols.size, 1))
+            indices = xp.tile(cols, nvals // max(cols.size, 1))
         except MemoryError as error:
             raise OutOfMemory(
                 f"assign: a scalar to a region of {nvals} entries needs {nvals * cols.itemsize} bytes for "
                 "their column numbers alone; assign through a mask, or leave absent what is equal everywhere"
             ) from error
-        indptr = row_offsets(self.row_flags.astype(np.int64) * cols.size)
-        return make_block(self.nrows, self.ncols, value.dtype, (indptr, indices, None), value)
-
-
-def _last(ids: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """For every position the last place at which `ids` names it, or -1; and flags of those it names."""
-    source = np.full(size, -1, np.int64)
-    source[ids] = np.arange(ids.size)
-    return source, (source >= 0).view(np.uint8)
+        indptr = self.device.row_offsets(self.row_flags.astype(np.int64) * cols.size)
+        csr = indptr, indices, None
+        return make_block(self.nrows, self.ncols, value.dtype, csr, value, device=self.device)
 
 
 # ---- lines ----------------------------------------------------------------------------
@@ -135,7 +132,7 @@ def matrix_assign_line(
     vector_assign(vector, mask, accum, replace, u, index, sub=sub)
     vector.rehome(out.cols if row else out.rows).to_sparse().sort()
     partition = out.rows if row else out.cols
-    local = line if partition.natural else int(partition.to_local[line])
+    local = partition.local_of(line)
     if row:
         _put_row(out, vector, local)
     else:
@@ -144,31 +141,32 @@ def matrix_assign_line(
 
 def _put_row(out: MatrixBlock, vector: VectorBlock, local: int) -> None:
     """Row `local` becomes the (sorted) vector: three pieces put together."""
-    start, end = int(out.indptr[local]), int(out.indptr[local + 1])
+    xp, (start, end) = out.device.xp, row_bounds(out, local)
     nvals = out.nvals + vector.nvals - (end - start)
     indptr = out.indptr.astype(index_dtype(nvals))
     indptr[local + 1 :] += vector.nvals - (end - start)
-    indices = np.concatenate([out.indices[:start], vector.indices, out.indices[end:]])
-    single = vector.nvals == 0 or (vector.iso and (out.nvals == 0 or same(out.values[0], vector.values[0])))
-    if single and (out.iso or out.nvals == 0):
+    indices = xp.concatenate([out.indices[:start], vector.indices, out.indices[end:]])
+    equal = not vector.nvals or not out.nvals or (out.iso and vector.iso and same(out.values[0], vector.values[0]))
+    if equal and (out.iso or not out.nvals) and (vector.iso or not vector.nvals):
         put(out, (indptr, indices, None), out.values if out.nvals else vector.values, out.rows, out.cols)
         return
-    old = np.full(out.nvals, out.values[0]) if out.iso else out.values
-    values = np.concatenate([old[:start], vector.expand().values, old[end:]])
+    old = out.device.filled(out.nvals, out.values[0], out.dtype) if out.iso else out.values
+    values = xp.concatenate([old[:start], vector.expand().values, old[end:]])
     put(out, (indptr, indices, values), None, out.rows, out.cols)
 
 
 def _put_column(out: MatrixBlock, vector: VectorBlock, local: int) -> None:
     """Column `local` becomes the (sorted) vector: one merge."""
-    cols = np.zeros(out.ncols, np.uint8)
+    xp = out.device.xp
+    cols = xp.zeros(out.ncols, np.uint8)
     cols[local] = 1
-    counts = np.zeros(out.nrows, np.int64)
+    counts = xp.zeros(out.nrows, np.int64)
     counts[vector.indices] = 1
     csr = (
-        row_offsets(counts),
-        np.full(vector.nvals, local, out.indices.dtype),
+        out.device.row_offsets(counts),
+        xp.full(vector.nvals, local, out.indices.dtype),
         None if vector.iso else vector.values,
     )
     iso = vector.values[0] if vector.iso else None
-    T = make_block(out.nrows, out.ncols, out.dtype, csr, iso, out.rows, out.cols)
-    write(out, None, None, False, T, region=Region("sub", np.ones(out.nrows, np.uint8), cols))
+    T = make_block(out.nrows, out.ncols, out.dtype, csr, iso, out.rows, out.cols, device=out.device)
+    write(out, None, None, False, T, region=Region("sub", xp.ones(out.nrows, np.uint8), cols))

@@ -1,7 +1,8 @@
 """What matrix operations share: binding operators, aligning operands, making results.
 
 The arrays of a matrix block are never written once they are in it: results may share
-them with operands, and nothing has to be copied to be safe.
+them with operands, and nothing has to be copied to be safe. Operands and result of an
+operation are on one device.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import numpy as np
 
 from semirings import expr as ex
 from spgraph.block import MatrixBlock
-from spgraph.engine.matrix_build import all_equal
 from spgraph.kernels.cpu._pieces import NOTHING
-from spgraph.kernels.cpu._specialise import get_kernel
+from spgraph.kernels.device import HOST, Device
 from spgraph.partition import NATURAL, Partition
 
 __all__ = [
     "align_matrices",
+    "all_equal",
     "bind",
     "constant",
     "global_ids",
@@ -24,19 +25,19 @@ __all__ = [
     "kernel_for",
     "make_block",
     "natural",
+    "pair_rooms",
     "value_dtype",
 ]
 
 INT64 = np.dtype(np.int64)
-_kernels: dict = {}
 _bound: dict = {}
 
 
-def kernel_for(template, key: tuple, make):
-    """The kernel of `template` for a hashable `key`; make() gives (consts, ops) when it is new."""
-    kernel = _kernels.get((template.__name__, key))
+def kernel_for(device: Device, name: str, key: tuple, make):
+    """The device's kernel "file.function" for a hashable `key`; make() gives (consts, ops) when it is new."""
+    kernel = device.kernels.get((name, key))
     if kernel is None:
-        kernel = _kernels[template.__name__, key] = get_kernel(template, *make())
+        kernel = device.kernels[name, key] = device.kernel(name, *make())
     return kernel
 
 
@@ -67,6 +68,14 @@ def constant(expr, values: dict):
 def iso_values(**blocks: MatrixBlock) -> dict:
     """Values of those of the blocks that are iso."""
     return {name: block.values[0] for name, block in blocks.items() if block.iso}
+
+
+def all_equal(values) -> bool:
+    """Whether there are values and all have the same bits as the first (so that one can stand for all)."""
+    if not values.size:
+        return False
+    bits = values.view(f"u{values.itemsize}") if values.flags.c_contiguous else values
+    return bool(bits[-1] == bits[0] and (bits[:64] == bits[0]).all() and (bits == bits[0]).all())
 
 
 def same(*values) -> bool:
@@ -122,12 +131,12 @@ def align_matrices(A: MatrixBlock, B: MatrixBlock, a_t: bool = False, b_t: bool 
     return left.oriented(a_t), right.oriented(b_t)
 
 
-def global_ids(positional: bool, *partitions) -> tuple | None:
+def global_ids(device: Device, positional: bool, *partitions) -> tuple | None:
     """Global ids for each (partition, size), or None where local numbers are global ids or nobody asks."""
     if not positional or all(partition.natural for partition, _ in partitions):
         return None
     return tuple(
-        np.arange(size) if partition.natural else partition.to_global for partition, size in partitions
+        device.xp.arange(size) if partition.natural else partition.to_global for partition, size in partitions
     )
 
 
@@ -135,15 +144,31 @@ NO_IDS = (NOTHING, NOTHING, NOTHING)
 
 
 # ---- results --------------------------------------------------------------------
+def pair_rooms(A: MatrixBlock, B: MatrixBlock):
+    """For `produce_rows`: running sum of the entries of each row of A and B.
+
+    A device that counts first has no use for bounds, only for how many rows there are.
+    """
+    return A.indptr.astype(np.int64) + B.indptr if A.device.on_host else A.indptr
+
+
 def make_block(
-    nrows: int, ncols: int, dtype, csr: tuple, iso=None, rows=NATURAL, cols=NATURAL
+    nrows: int,
+    ncols: int,
+    dtype,
+    csr: tuple,
+    iso=None,
+    rows=NATURAL,
+    cols=NATURAL,
+    *,
+    device: Device = HOST,
 ) -> MatrixBlock:
-    """A block of (indptr, indices, values); values None means that all are `iso`."""
+    """A block of (indptr, indices, values) of the device; values None means that all are `iso`, a NumPy scalar."""
     indptr, indices, values = csr
     block = MatrixBlock.__new__(MatrixBlock)
-    block.nrows, block.ncols, block.dtype = nrows, ncols, np.dtype(dtype)
+    block.device, block.nrows, block.ncols, block.dtype = device, nrows, ncols, np.dtype(dtype)
     single = values is None and indices.size > 0
     if values is None:
-        values = np.array([iso], block.dtype) if single else np.empty(0, block.dtype)
+        values = np.array([iso], block.dtype) if single else device.xp.empty(0, block.dtype)
     block.set_csr(indptr, indices, values, iso=single, rows=rows, cols=cols)
     return block

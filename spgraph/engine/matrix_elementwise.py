@@ -20,15 +20,12 @@ from spgraph.engine.matrix_common import (
     iso_values,
     kernel_for,
     make_block,
+    pair_rooms,
     same,
     shallow,
     value_dtype,
 )
 from spgraph.engine.matrix_write import write
-from spgraph.kernels.cpu._pieces import produce_rows
-from spgraph.kernels.cpu._threads import parallel_for, split_even, split_rows
-from spgraph.kernels.cpu.merge import ewise_rows
-from spgraph.kernels.cpu.rows import apply_flat, apply_rows, select_rows
 
 __all__ = ["matrix_apply", "matrix_ewise", "matrix_select"]
 
@@ -64,7 +61,7 @@ def _ewise(kind, op, A: MatrixBlock, B: MatrixBlock, ldefault, rdefault, dtype) 
     y0 = NO_SCALAR if rdefault is None else rdefault
     both, left, right = _exprs(kind, op, A.dtype, B.dtype, x0.dtype, y0.dtype, dtype)
     iso = _ewise_iso(union, both, left, right, A, B, x0, y0)
-    ids = global_ids(op.positional, (A.rows, A.nrows), (A.cols, A.ncols))
+    ids = global_ids(A.device, op.positional, (A.rows, A.nrows), (A.cols, A.ncols))
     x_iso, y_iso = A.iso or not A.nvals, B.iso or not B.nvals
     if not union:
         uses = ex.inputs(both)
@@ -85,9 +82,9 @@ def _ewise(kind, op, A: MatrixBlock, B: MatrixBlock, ldefault, rdefault, dtype) 
             "RIGHT": (right, ("x0", "y", "i", "j")),
         }
 
-    kernel = kernel_for(ewise_rows, key, make)
-    weights = A.indptr.astype(np.int64) + B.indptr
-    work = int(weights[-1]) + A.nrows
+    kernel = kernel_for(A.device, "merge.ewise_rows", key, make)
+    weights = pair_rooms(A, B)
+    work = A.nvals + B.nvals + A.nrows
     rooms = weights if union else A.indptr if A.nvals <= B.nvals else B.indptr
     args = (
         A.indptr,
@@ -100,10 +97,10 @@ def _ewise(kind, op, A: MatrixBlock, B: MatrixBlock, ldefault, rdefault, dtype) 
         y0,
         *(ids or NO_IDS[:2]),
     )
-    csr = produce_rows(
+    csr = A.device.produce_rows(
         kernel, work, args, rooms, A.indices.dtype, dtype if iso is None else None, costs=weights
     )
-    return make_block(A.nrows, A.ncols, dtype, csr, iso, A.rows, A.cols)
+    return make_block(A.nrows, A.ncols, dtype, csr, iso, A.rows, A.cols, device=A.device)
 
 
 def _exprs(kind, op, a_dtype, b_dtype, x0_dtype, y0_dtype, dtype):
@@ -132,7 +129,7 @@ def _ewise_iso(union, both, left, right, A, B, x0, y0):
     return value if same(value, constant(left, known), constant(right, known)) else None
 
 
-def _readable(A: MatrixBlock) -> np.ndarray:
+def _readable(A: MatrixBlock):
     """Values of which [0] can be read."""
     return A.values if A.values.size else np.zeros(1, A.dtype)
 
@@ -173,38 +170,36 @@ def _applied(op, A: MatrixBlock, left, right, thunk, dtype) -> MatrixBlock:
     expr = bind(op.expr, {"x": A.dtype, "s": scalar.dtype}, dtype, names)
     symmetric = True if A.symmetric and not op.positional else None  # what was not may become it
     iso = constant(expr, {**iso_values(x=A), "s": scalar}) if A.nvals else None
-    if iso is not None:
-        T = make_block(A.nrows, A.ncols, dtype, (A.indptr, A.indices, None), iso, A.rows, A.cols)
-    else:
-        values = _apply_positions(op, expr, A, scalar) if op.positional else _apply_flat(op, expr, A, scalar)
-        T = make_block(A.nrows, A.ncols, dtype, (A.indptr, A.indices, values), None, A.rows, A.cols)
+    values = None
+    if iso is None:
+        values = _apply_positions(expr, A, scalar) if op.positional else _apply_flat(expr, A, scalar)
+    csr = A.indptr, A.indices, values
+    T = make_block(A.nrows, A.ncols, dtype, csr, iso, A.rows, A.cols, device=A.device)
     T.symmetric = symmetric
     return T
 
 
-def _apply_flat(op, expr, A: MatrixBlock, scalar) -> np.ndarray:
-    kernel = kernel_for(apply_flat, (expr, scalar.dtype), lambda: ({}, {"OP": (expr, ("x", "s"))}))
-    out = np.empty(A.nvals, expr.dtype)
-    parallel_for(kernel, split_even(A.nvals, A.nvals), A.nvals, (A.values, scalar, out))
+def _apply_flat(expr, A: MatrixBlock, scalar):
+    device, key = A.device, (expr, scalar.dtype)
+    kernel = kernel_for(device, "rows.apply_flat", key, lambda: ({}, {"OP": (expr, ("x", "s"))}))
+    out = device.xp.empty(A.nvals, expr.dtype)
+    device.over(kernel, A.nvals, A.nvals, (A.values, scalar, out))
     return out
 
 
-def _apply_positions(op, expr, A: MatrixBlock, scalar) -> np.ndarray:
-    ids = global_ids(True, (A.rows, A.nrows), (A.cols, A.ncols))
+def _apply_positions(expr, A: MatrixBlock, scalar):
+    device = A.device
+    ids = global_ids(device, True, (A.rows, A.nrows), (A.cols, A.ncols))
     x_iso = A.iso or "x" not in ex.inputs(expr)
     kernel = kernel_for(
-        apply_rows,
+        device,
+        "rows.apply_rows",
         (expr, scalar.dtype, x_iso, ids is None),
         lambda: ({"X_ISO": x_iso, "MAPPED": ids is not None}, {"OP": (expr, ("x", "s", "i", "j"))}),
     )
-    out = np.empty(A.nvals, expr.dtype)
-    work = A.nvals + A.nrows
-    parallel_for(
-        kernel,
-        split_rows(A.indptr, work),
-        work,
-        (A.indptr, A.indices, A.values, scalar, *(ids or NO_IDS[:2]), out),
-    )
+    out = device.xp.empty(A.nvals, expr.dtype)
+    args = (A.indptr, A.indices, A.values, scalar, *(ids or NO_IDS[:2]), out)
+    device.over_rows(kernel, A.indptr, A.nvals + A.nrows, args)
     return out
 
 
@@ -222,10 +217,13 @@ def selected(A: MatrixBlock, op, thunk) -> MatrixBlock:
     keep = bind(op.expr, {"x": A.dtype, "s": scalar.dtype}, np.dtype(np.bool_), names)
     all_or_none = constant(keep, {**iso_values(x=A), "s": scalar})
     if all_or_none is not None:
-        return shallow(A) if all_or_none else MatrixBlock(A.nrows, A.ncols, A.dtype, rows=A.rows, cols=A.cols)
-    ids = global_ids(op.positional, (A.rows, A.nrows), (A.cols, A.ncols))
+        if all_or_none:
+            return shallow(A)
+        return MatrixBlock(A.nrows, A.ncols, A.dtype, rows=A.rows, cols=A.cols, device=A.device)
+    ids = global_ids(A.device, op.positional, (A.rows, A.nrows), (A.cols, A.ncols))
     kernel = kernel_for(
-        select_rows,
+        A.device,
+        "rows.select_rows",
         (keep, A.dtype, A.iso, ids is None),
         lambda: (
             {"X_ISO": A.iso, "VALUES": not A.iso, "MAPPED": ids is not None},
@@ -234,5 +232,6 @@ def selected(A: MatrixBlock, op, thunk) -> MatrixBlock:
     )
     work = A.nvals + A.nrows
     args = (A.indptr, A.indices, A.values, scalar, *(ids or NO_IDS[:2]))
-    csr = produce_rows(kernel, work, args, A.indptr, A.indices.dtype, None if A.iso else A.dtype)
-    return make_block(A.nrows, A.ncols, A.dtype, csr, A.values[0] if A.iso else None, A.rows, A.cols)
+    csr = A.device.produce_rows(kernel, work, args, A.indptr, A.indices.dtype, None if A.iso else A.dtype)
+    iso = A.values[0] if A.iso else None
+    return make_block(A.nrows, A.ncols, A.dtype, csr, iso, A.rows, A.cols, device=A.device)

@@ -1,19 +1,45 @@
 """How to multiply matrices: a pure function of counts.
 
-Costs are in units of one step of Gustavson's method, measured on rmat:16 (2-core
-EPYC, plus_pair): a step of a dot product is cheaper since it only reads, and making
-a transpose that is not at hand costs about five steps per entry.
+Costs are in units of one step of Gustavson's method. A step is a product, or a look-up where rows are bisected;
+making a transpose that is not at hand costs so many steps per entry. CPU: measured on rmat:16 (2-core EPYC,
+plus_pair); a step of a dot product is cheaper since it only reads.
 """
 
 from __future__ import annotations
 
-__all__ = ["choose_product", "settled"]
+from typing import NamedTuple
 
-DOT_STEP = 0.45
-TRANSPOSE_STEP = 5.0
+from spgraph.kernels.cpu.spgemm import SEARCH
+
+__all__ = ["CPU", "GPU", "Costs", "choose_product", "settled"]
 
 
-def settled(steps: float, entries: int) -> bool:
+class Costs(NamedTuple):
+    """What the methods cost on a device.
+
+    Attributes
+    ----------
+    dot_step : float
+        One step of a dot product.
+    transpose_step : float
+        One entry of a transpose.
+    count_step : float
+        One entry looked at to count steps.
+    search : int
+        A list is bisected where the other one is so many times shorter.
+    """
+
+    dot_step: float
+    transpose_step: float
+    count_step: float
+    search: int
+
+
+CPU = Costs(dot_step=0.45, transpose_step=5.0, count_step=1.0, search=SEARCH)
+GPU = Costs(dot_step=0.7, transpose_step=30.0, count_step=3.0, search=1)
+
+
+def settled(steps: float, entries: int, costs: Costs = CPU) -> bool:
     """Whether the method at hand is cheaper than counting what the other one, without its CSR, would cost.
 
     Parameters
@@ -22,11 +48,12 @@ def settled(steps: float, entries: int) -> bool:
         Steps of the method whose CSR of B (or of its transpose) is at hand.
     entries : int
         Entries of B, all of which the count would look at.
+    costs : Costs
     """
-    return steps <= entries
+    return steps <= costs.count_step * entries
 
 
-def choose_product(products: float, comparisons: float, b_missing: int, bt_missing: int) -> str:
+def choose_product(products: float, comparisons: float, b_missing: int, bt_missing: int, costs: Costs = CPU) -> str:
     """Which method computes a product within a mask.
 
     Parameters
@@ -37,6 +64,7 @@ def choose_product(products: float, comparisons: float, b_missing: int, bt_missi
         Steps of the dot products of the mask's entries.
     b_missing, bt_missing : int
         Entries of B if its CSR, or that of its transpose, would have to be made first; else 0.
+    costs : Costs
 
     Returns
     -------
@@ -48,6 +76,6 @@ def choose_product(products: float, comparisons: float, b_missing: int, bt_missi
     >>> choose_product(1e6, 1e3, 0, 0), choose_product(1e3, 1e3, 0, 1000)
     ('dot', 'gustavson')
     """
-    gustavson = products + TRANSPOSE_STEP * b_missing
-    dot = DOT_STEP * comparisons + TRANSPOSE_STEP * bt_missing
+    gustavson = products + costs.transpose_step * b_missing
+    dot = costs.dot_step * comparisons + costs.transpose_step * bt_missing
     return "dot" if dot < gustavson else "gustavson"

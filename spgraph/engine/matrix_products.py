@@ -7,14 +7,14 @@ each method would have to do is counted exactly (one pass over A and over the ma
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from semirings import expr as ex
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
+from spgraph.engine import matrix_plan
 from spgraph.engine.mask import MASK_CONSTS, Mask
 from spgraph.engine.matrix_common import (
     NO_IDS,
@@ -31,17 +31,13 @@ from spgraph.engine.matrix_common import (
 from spgraph.engine.matrix_plan import choose_product, settled
 from spgraph.engine.matrix_write import MatrixMask, view_mask, write
 from spgraph.engine.operators import store
-from spgraph.kernels.cpu import spgemm
-from spgraph.kernels.cpu._pieces import NOTHING, produce_rows, row_offsets
-from spgraph.kernels.cpu._threads import parallel_for, split_rows
-from spgraph.kernels.cpu.rows import kron_rows
+from spgraph.kernels.cpu._pieces import NOTHING
+from spgraph.kernels.cpu.products import MatrixProduct
+from spgraph.kernels.cuda.assemble import hardware_atomic
 
 __all__ = ["kronecker", "mxm", "outer"]
 
-KEPT = 4
-_pools: OrderedDict = OrderedDict()
 OPERANDS = ("a", "b", "ix", "jx", "iy", "jy")
-LIMITS = {"SEARCH": spgemm.SEARCH, "DENSE": spgemm.DENSE, "SHORT": spgemm.SHORT}
 
 
 class _Term(NamedTuple):
@@ -77,6 +73,7 @@ def mxm(
     dtype = value_dtype(out, accum, semiring.monoid.return_type.np_type)
     term = _term(semiring, A, B, dtype)
     ids = global_ids(
+        A.device,
         semiring.binaryop.positional,
         (A.rows, A.nrows),
         (A.cols, A.ncols),
@@ -117,117 +114,114 @@ def _term(semiring, A: MatrixBlock, B: MatrixBlock, out_dtype) -> _Term:
         "HAS_TERMINAL": stops,
         "TERMINAL": monoid.terminal if stops else False,
         "IDENTITY": monoid.start,
-        **LIMITS,
+        "COUNTED": iso is None and _is_count(op, monoid, a_iso, b_iso),
+        "ATOMIC": hardware_atomic(monoid),
     }
     key = (semiring.key, A.dtype, B.dtype, out_dtype, a_iso, b_iso, iso is None)
     return _Term(mult, add, dtype, out_dtype, iso, a_iso, b_iso, consts, key)
 
 
+def _is_count(op, monoid, a_iso: bool, b_iso: bool) -> bool:
+    """Whether every product is the same number and plus adds them up, so that they need only be counted."""
+    added = monoid.binaryop.expr
+    plus = isinstance(added, ex.Call) and added.name == "add" and all(isinstance(arg, ex.Input) for arg in added.args)
+    return plus and monoid.type.np_type != np.bool_ and a_iso and b_iso and not op.positional
+
+
 def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: _Term, ids) -> MatrixBlock:
     """T = A B (B^T if b_t) within the mask."""
+    device = A.device
     nrows, ncols, cols = (A.nrows, B.nrows, B.rows) if b_t else (A.nrows, B.ncols, B.cols)
     if not A.nvals or not B.nvals or (view.code in ("s", "v") and not view.indices.size):
-        return MatrixBlock(nrows, ncols, term.out_dtype, rows=A.rows, cols=cols)
-    how = _within if view.code in ("s", "v") else _unmasked
-    template, right, costs, rooms, scratch, more = how(A, B, b_t, view, term)
-    kernel = kernel_for(template, (*term.key, view.code, ids is None), lambda: _filled(term, view, ids))
-    args = (A.indptr, A.indices, A.values, right.indptr, right.indices, right.values, *view.args)
-    csr = produce_rows(
+        return MatrixBlock(nrows, ncols, term.out_dtype, rows=A.rows, cols=cols, device=device)
+    method, right, costs = (_within if view.code in ("s", "v") else _unmasked)(A, B, b_t, view)
+    key = (*term.key, view.code, ids is None)
+
+    def kernel(name, **consts):
+        return kernel_for(device, name, (*key, *consts.values()), lambda: _filled(term, view, ids, consts))
+
+    csr = device.multiply(MatrixProduct(
+        method,
         kernel,
-        int(costs[-1]) + nrows,
-        (*args, *(ids or NO_IDS), *more),
-        rooms,
+        (A.indptr, A.indices, A.values),
+        (right.indptr, right.indices, right.values),
+        view.args,
+        ids or NO_IDS,
+        costs,
+        nrows,
+        A.ncols,
+        ncols,
         index_dtype(ncols),
+        term.dtype,
         None if term.iso is not None else term.out_dtype,
-        costs=costs,
-        scratch=scratch,
-        idle=_idle(template.__name__, ncols, A.ncols, term.dtype, term.iso is None, term.key[0]),
-    )
-    return make_block(nrows, ncols, term.out_dtype, csr, term.iso, A.rows, cols)
+        term.consts["IDENTITY"],
+        store(term.dtype, term.out_dtype),
+        MASK_CONSTS[view.code],
+        key,
+    ))  # fmt: skip
+    return make_block(nrows, ncols, term.out_dtype, csr, term.iso, A.rows, cols, device=device)
 
 
-def _filled(term: _Term, view: MatrixMask, ids):
+def _filled(term: _Term, view: MatrixMask, ids, more: dict):
     """Constants and operators of the kernel."""
-    consts = {**term.consts, **MASK_CONSTS[view.code], "MAPPED": ids is not None}
+    consts = {**term.consts, **MASK_CONSTS[view.code], "MAPPED": ids is not None, **more}
     put = store(term.dtype, term.out_dtype)
     return consts, {"MULT": (term.mult, OPERANDS), "ADD": (term.add, ("s", "t")), "STORE": put}
 
 
-def _unmasked(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: _Term):
+# ---- the method: (function of `kernels.cpu.spgemm`, CSR of B or of its transpose, costs of the rows) --------------
+def _unmasked(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
     """Gustavson's method for all columns, or those outside a complemented mask."""
     right = B.oriented(b_t)
-    costs = _costs(A.indptr, A.indices, np.diff(right.indptr), None)
-    rooms = np.concatenate(([0], np.cumsum(np.minimum(np.diff(costs), right.ncols))))
-    return spgemm.gustavson, right, costs, rooms, lambda: _accumulators(term, right.ncols), (costs,)
+    return "gustavson", right, _costs(A.device, A.indptr, A.indices, A.device.xp.diff(right.indptr), None)
 
 
-def _within(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: _Term):
+def _within(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
     """What serves best within a mask."""
     dot, costs = _method(A, B, b_t, view)
-    right = B.oriented(b_t != dot)
-    if dot:
-        return spgemm.dot_masked, right, costs, view.indptr, lambda: (np.zeros(A.ncols, np.int32),), ()
-    size = right.ncols
-    acc = size if term.iso is None else 0
-    scratch = lambda: (np.empty(acc, term.dtype), np.zeros(size, np.uint8))  # noqa: E731
-    return spgemm.gustavson_masked, right, costs, view.indptr, scratch, ()
+    return "dot_masked" if dot else "gustavson_masked", B.oriented(b_t != dot), costs
 
 
 def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
     """Whether dot products serve better, and the costs of each row (running sum)."""
+    device, xp = A.device, A.device.xp
+    plan = _plan(device)
 
     def products(lengths):
-        return _costs(A.indptr, A.indices, lengths, view.indptr)
+        return _costs(device, A.indptr, A.indices, lengths, view.indptr)
 
     def comparisons(lengths):
-        return _costs(view.indptr, view.indices, lengths, A.indptr)
+        return _costs(device, view.indptr, view.indices, lengths, A.indptr)
 
     at_hand, other = (comparisons, products) if b_t else (products, comparisons)
-    first = at_hand(np.diff(B.indptr))
+    first = at_hand(xp.diff(B.indptr))
     if not B.has_transpose:
-        if settled(float(first[-1]), B.nvals):
+        if settled(float(first[-1]), B.nvals, plan):
             return b_t, first
-        second = other(np.bincount(B.indices, minlength=B.ncols))
+        second = other(xp.bincount(B.indices, minlength=B.ncols))
     else:
-        second = other(np.diff(B.oriented(True).indptr))
+        second = other(xp.diff(B.oriented(True).indptr))
     missing = 0 if B.has_transpose else B.nvals
     gustavson, dot = (second, first) if b_t else (first, second)
     missing_b, missing_bt = (missing, 0) if b_t else (0, missing)
-    method = choose_product(float(gustavson[-1]), float(dot[-1]), missing_b, missing_bt)
+    method = choose_product(float(gustavson[-1]), float(dot[-1]), missing_b, missing_bt, plan)
     return (True, dot) if method == "dot" else (False, gustavson)
 
 
-def _costs(indptr, indices, weights, limits) -> np.ndarray:
+def _plan(device) -> matrix_plan.Costs:
+    return matrix_plan.CPU if device.on_host else matrix_plan.GPU
+
+
+def _costs(device, indptr, indices, weights, limits) -> Any:
     """Running sum of each row's steps."""
-    kernel = kernel_for(
-        spgemm.row_costs, (limits is not None,), lambda: ({"LIMITED": limits is not None, **LIMITS}, {})
-    )
+    consts = {"LIMITED": limits is not None, "SEARCH": _plan(device).search}
+    kernel = kernel_for(device, "spgemm.row_costs", tuple(consts.values()), lambda: (consts, {}))
     nrows = indptr.size - 1
-    costs = np.zeros(nrows + 1, np.int64)
+    costs = device.xp.zeros(nrows + 1, np.int64)
     work = indices.size + nrows
-    parallel_for(
-        kernel,
-        split_rows(indptr, work),
-        work,
-        (indptr, indices, weights, NOTHING if limits is None else limits, costs),
-    )
-    return np.cumsum(costs)
-
-
-def _accumulators(term: _Term, ncols: int) -> tuple:
-    padded = (ncols + 7) // 8 * 8
-    mark = np.zeros(padded, np.uint8)
-    acc = np.full(padded if term.iso is None else 0, term.consts["IDENTITY"], term.dtype)
-    return acc, mark, mark.view(np.uint64), np.zeros(256, np.int64), np.empty(ncols, index_dtype(ncols))
-
-
-def _idle(*key) -> list:
-    """Scratch of this kind that earlier products have left; the kinds used last are kept."""
-    found = _pools.setdefault(key, [])
-    _pools.move_to_end(key)
-    if len(_pools) > KEPT:
-        _pools.popitem(last=False)
-    return found
+    args = (indptr, indices, weights, NOTHING if limits is None else limits, costs)
+    device.over_rows(kernel, indptr, work, args)
+    return device.xp.cumsum(costs)
 
 
 # ---- Kronecker and outer --------------------------------------------------------------
@@ -248,44 +242,30 @@ def kronecker(
 
 
 def _kron(op, A: MatrixBlock, B: MatrixBlock, dtype) -> MatrixBlock:
+    device, xp = A.device, A.device.xp
     nrows, ncols = A.nrows * B.nrows, A.ncols * B.ncols
     expr = bind(op.expr, {"x": A.dtype, "y": B.dtype}, dtype)
     iso = constant(expr, iso_values(x=A, y=B))
     uses = ex.inputs(expr)
     x_iso, y_iso = A.iso or "x" not in uses, B.iso or "y" not in uses
     kernel = kernel_for(
-        kron_rows,
+        device,
+        "rows.kron_rows",
         (expr, x_iso, y_iso, iso is None),
         lambda: (
             {"X_ISO": x_iso, "Y_ISO": y_iso, "VALUES": iso is None},
             {"PAIR": (expr, ("x", "y", "ix", "jx", "iy", "jy"))},
         ),
     )
-    indptr = row_offsets(np.outer(np.diff(A.indptr), np.diff(B.indptr)).ravel())
-    nvals = int(indptr[-1])
-    indices = np.empty(nvals, index_dtype(ncols))
-    values = None if iso is not None else np.empty(nvals, dtype)
+    indptr = device.row_offsets(xp.outer(xp.diff(A.indptr), xp.diff(B.indptr)).ravel())
+    nvals = A.nvals * B.nvals
+    indices = xp.empty(nvals, index_dtype(ncols))
+    values = None if iso is not None else xp.empty(nvals, dtype)
     if nvals:
-        work = nvals + nrows
-        parallel_for(
-            kernel,
-            split_rows(indptr, work),
-            work,
-            (
-                A.indptr,
-                A.indices,
-                A.values,
-                B.indptr,
-                B.indices,
-                B.values,
-                B.nrows,
-                B.ncols,
-                indptr,
-                indices,
-                NOTHING if values is None else values,
-            ),
-        )
-    return make_block(nrows, ncols, dtype, (indptr, indices, values), iso)
+        left, right = (A.indptr, A.indices, A.values), (B.indptr, B.indices, B.values)
+        result = (indptr, indices, NOTHING if values is None else values)
+        device.over_rows(kernel, indptr, nvals + nrows, (*left, *right, B.nrows, B.ncols, *result))
+    return make_block(nrows, ncols, dtype, (indptr, indices, values), iso, device=device)
 
 
 def outer(
@@ -298,15 +278,15 @@ def outer(
 
 def _as_row(v: VectorBlock) -> MatrixBlock:
     indices, values = v.coo()
-    indptr = np.array([0, indices.size])
-    return make_block(
-        1, v.size, v.dtype, (indptr, indices, None if v.iso else values), values[0] if v.iso else None
-    )
+    indptr = v.device.xp.array([0, indices.size])
+    csr = (indptr, indices, None if v.iso else values)
+    return make_block(1, v.size, v.dtype, csr, v.values[0] if v.iso else None, device=v.device)
 
 
 def _as_column(u: VectorBlock) -> MatrixBlock:
+    device, xp = u.device, u.device.xp
     indices, values = u.coo()
-    counts = np.zeros(u.size, np.int64)
+    counts = xp.zeros(u.size, np.int64)
     counts[indices] = 1
-    csr = (row_offsets(counts), np.zeros(indices.size, np.int64), None if u.iso else values)
-    return make_block(u.size, 1, u.dtype, csr, values[0] if u.iso else None)
+    csr = (device.row_offsets(counts), xp.zeros(indices.size, np.int64), None if u.iso else values)
+    return make_block(u.size, 1, u.dtype, csr, u.values[0] if u.iso else None, device=device)

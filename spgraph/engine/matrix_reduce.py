@@ -10,8 +10,8 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_common import bind, kernel_for
 from spgraph.engine.vector_write import write
-from spgraph.kernels.cpu import reduce as kernels
-from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_for, split_even, split_rows, threads
+from spgraph.kernels.cpu._pieces import NOTHING
+from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_for, threads
 
 __all__ = ["matrix_reduce_rows", "matrix_reduce_scalar"]
 
@@ -27,7 +27,7 @@ def matrix_reduce_rows(
     write(out, mask, accum, replace, _columns(A, monoid) if columns else _rows(A.oriented(a_t), monoid))
 
 
-def _kernel(template, A: MatrixBlock, monoid):
+def _kernel(name: str, A: MatrixBlock, monoid):
     def make():
         dtype = monoid.type.np_type
         stops = monoid.terminal is not None and not monoid.terminal_any
@@ -39,30 +39,50 @@ def _kernel(template, A: MatrixBlock, monoid):
             "HAS_TERMINAL": stops,
             "TERMINAL": monoid.terminal if stops else False,
         }
+        if not A.device.on_host:
+            from spgraph.kernels.cuda.assemble import hardware_atomic
+
+            consts["ATOMIC"] = hardware_atomic(monoid)
         return consts, {"ADD": (add, ("s", "t")), "TAKE": (take, ("x",))}
 
-    return kernel_for(template, (monoid.key, A.dtype, A.iso), make)
+    return kernel_for(A.device, name, (monoid.key, A.dtype, A.iso), make)
 
 
 def _rows(A: MatrixBlock, monoid) -> VectorBlock:
-    T = VectorBlock(A.nrows, monoid.type.np_type, A.rows)
-    present, values = np.empty(A.nrows, np.uint8), np.empty(A.nrows, T.dtype)
-    work = A.nvals + A.nrows
+    xp = A.device.xp
+    T = VectorBlock(A.nrows, monoid.type.np_type, A.rows, device=A.device)
+    present, values = xp.empty(A.nrows, np.uint8), xp.empty(A.nrows, T.dtype)
     args = A.indptr, A.values, present, values
-    counts = parallel_for(_kernel(kernels.reduce_rows, A, monoid), split_rows(A.indptr, work), work, args)
+    counts = A.device.over_rows(_kernel("reduce.reduce_rows", A, monoid), A.indptr, A.nvals + A.nrows, args)
     T.set_bitmap(present, values, sum(counts))
     return T
 
 
 def _columns(A: MatrixBlock, monoid) -> VectorBlock:
-    T = VectorBlock(A.ncols, monoid.type.np_type, A.cols)
+    kernel = _kernel("reduce.reduce_columns", A, monoid)
+    T = VectorBlock(A.ncols, monoid.type.np_type, A.cols, device=A.device)
+    present, values = (_threaded if A.device.on_host else _atomic)(kernel, A, monoid)
+    count_nonzero = A.device.xp.count_nonzero
+    T.set_bitmap_later(present, values, lambda: int(count_nonzero(present)))
+    return T
+
+
+def _atomic(kernel, A: MatrixBlock, monoid) -> tuple:
+    """Which columns have entries, and their sums: all entries at once, combined in place."""
+    xp = A.device.xp
+    present, values = xp.zeros(A.ncols, np.uint8), A.device.filled(A.ncols, monoid.start, monoid.type.np_type)
+    A.device.over(kernel, A.nvals, A.nvals, (NOTHING, NOTHING, A.indices, A.values, present, values))
+    return present, values
+
+
+def _threaded(kernel, A: MatrixBlock, monoid) -> tuple:
+    """The same on the CPU: a sum for each thread's rows, then the sum of those."""
     parts = min(threads(), A.nvals // max(A.ncols, 1)) if A.nvals >= PARALLEL_WORK else 1
     parts = max(parts, 1)
     cuts = np.searchsorted(A.indptr, np.arange(parts + 1) * A.nvals // parts)
     cuts[0], cuts[-1] = 0, A.nrows
-    present, values = np.zeros((parts, A.ncols), np.uint8), np.zeros((parts, A.ncols), T.dtype)
+    present, values = np.zeros((parts, A.ncols), np.uint8), np.zeros((parts, A.ncols), monoid.type.np_type)
     bounds = [(part, part + 1) for part in range(parts)]
-    kernel = _kernel(kernels.reduce_columns, A, monoid)
     parallel_for(kernel, bounds, A.nvals, (cuts, A.indptr, A.indices, A.values, present, values))
     bits, total = present[0].copy(), values[0].copy()
     for part in range(1, parts):
@@ -70,21 +90,26 @@ def _columns(A: MatrixBlock, monoid) -> VectorBlock:
         total[both] = monoid.numpy(total[both], values[part][both])
         total[new] = values[part][new]
         bits |= present[part]
-    T.set_bitmap(bits, total, int(np.count_nonzero(bits)))
-    return T
+    return bits, total
 
 
 def matrix_reduce_scalar(A: MatrixBlock, monoid):
-    """The sum of all entries as a scalar of the monoid's type, None if there are none."""
-    dtype = monoid.type.np_type
+    """The sum of all entries as a scalar of the monoid's type, None if there are none. A block remembers it."""
     if not A.nvals:
         return None
+    total = A.totals.get(monoid.key)
+    if total is None:
+        total = A.totals[monoid.key] = _total(A, monoid)
+    return total
+
+
+def _total(A: MatrixBlock, monoid):
+    dtype = monoid.type.np_type
     if A.iso or monoid.terminal_any:
-        one = cast_array(A.values[:1], dtype)[0]
+        one = cast_array(A.device.to_host(A.values[:1]), dtype)[0]
         return one if monoid.idempotent or monoid.terminal_any else _repeated(one, A.nvals, monoid)
-    kernel = _kernel(kernels.reduce_all, A, monoid)
-    bounds = [(lo, hi) for lo, hi in split_even(A.nvals, A.nvals) if lo < hi]
-    parts = parallel_for(kernel, bounds, A.nvals, (A.values,))
+    kernel = _kernel("reduce.reduce_all", A, monoid)
+    parts = A.device.over(kernel, A.nvals, A.nvals, (A.values,))
     total = dtype.type(parts[0])
     for part in parts[1:]:
         total = monoid.numpy(total, dtype.type(part))[()]

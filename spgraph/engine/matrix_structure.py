@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,10 @@ from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_common import kernel_for, make_block, natural, same
 from spgraph.engine.matrix_write import put, write
+from spgraph.engine.operators import cast_values
 from spgraph.engine.vector_structure import vector_extract
-from spgraph.kernels.cpu import sort
-from spgraph.kernels.cpu._pieces import given, produce_rows, row_offsets
-from spgraph.kernels.cpu._threads import parallel_for, split_rows
-from spgraph.kernels.cpu.rows import find_in_rows, map_rows
+from spgraph.kernels.cpu._pieces import given
+from spgraph.kernels.device import Device
 
 __all__ = [
     "line_of",
@@ -29,26 +28,32 @@ __all__ = [
     "matrix_remove",
     "matrix_resize",
     "matrix_set",
+    "row_bounds",
     "vector_diag",
 ]
 
 
 # ---- single elements ------------------------------------------------------------------
+def row_bounds(A: MatrixBlock, row: int) -> tuple[int, int]:
+    """Where a (local) row starts and ends."""
+    start, end = A.device.to_host(A.indptr[row : row + 2]).tolist()
+    return start, end
+
+
 def _find(A: MatrixBlock, i: int, j: int) -> tuple[int, int, int, bool]:
     """Local row and column, where in `indices` the entry stands or would stand, and whether it is there."""
-    if not A.rows.natural:
-        i = int(A.rows.to_local[i])
-    if not A.cols.natural:
-        j = int(A.cols.to_local[j])
-    start, end = int(A.indptr[i]), int(A.indptr[i + 1])
-    at = start + int(np.searchsorted(A.indices[start:end], j))
+    i, j = A.rows.local_of(i), A.cols.local_of(j)
+    start, end = row_bounds(A, i)
+    at = start + int(A.device.xp.searchsorted(A.indices[start:end], j))
     return i, j, at, at < end and int(A.indices[at]) == j
 
 
 def matrix_get(A: MatrixBlock, i: int, j: int):
-    """The value at (i, j), or None."""
+    """The value at (i, j), a NumPy scalar, or None."""
     _, _, at, there = _find(A, i, j)
-    return A.values[0 if A.iso else at] if there else None
+    if not there:
+        return None
+    return A.values[0] if A.iso else A.device.to_host(A.values[at : at + 1])[0]
 
 
 def matrix_set(A: MatrixBlock, i: int, j: int, value) -> None:
@@ -56,27 +61,26 @@ def matrix_set(A: MatrixBlock, i: int, j: int, value) -> None:
     i, j, at, there = _find(A, i, j)
     value = A.dtype.type(value)
     single = A.iso and same(A.values[0], value)
-    rows, cols = A.rows, A.cols
-    values = None if single else np.full(A.nvals, A.values[0], A.dtype) if A.iso else A.values
+    values = None if single else A.device.filled(A.nvals, A.values[0], A.dtype) if A.iso else A.values
     if there:
         if values is None:
             return
         values = values.copy()
-        values[at] = value
+        A.device.put(values, at, value)
         A.set_csr(A.indptr, A.indices, values)
         return
     indptr = A.indptr.astype(index_dtype(A.nvals + 1))
     indptr[i + 1 :] += 1
-    indices = np.insert(A.indices, at, j)
+    indices = _inserted(A.device, A.indices, at, j)
     if not A.nvals:
         values = None
-    put(
-        A,
-        (indptr, indices, None if values is None else np.insert(values, at, value)),
-        np.array([value], A.dtype),
-        rows,
-        cols,
-    )
+    csr = indptr, indices, None if values is None else _inserted(A.device, values, at, value)
+    put(A, csr, np.array([value], A.dtype), A.rows, A.cols)
+
+
+def _inserted(device, array, at: int, value):
+    """A copy of `array` with `value` before position `at`."""
+    return device.xp.concatenate([array[:at], device.filled(1, value, array.dtype), array[at:]])
 
 
 def matrix_remove(A: MatrixBlock, i: int, j: int) -> None:
@@ -85,8 +89,13 @@ def matrix_remove(A: MatrixBlock, i: int, j: int) -> None:
     if there:
         indptr = A.indptr.copy()
         indptr[i + 1 :] -= 1
-        csr = indptr, np.delete(A.indices, at), None if A.iso else np.delete(A.values, at)
-        put(A, csr, A.values, A.rows, A.cols)
+        values = None if A.iso else _without(A.device.xp, A.values, at)
+        put(A, (indptr, _without(A.device.xp, A.indices, at), values), A.values, A.rows, A.cols)
+
+
+def _without(xp, array, at: int):
+    """A copy of `array` that lacks position `at`."""
+    return xp.concatenate([array[:at], array[at + 1 :]])
 
 
 # ---- lines ----------------------------------------------------------------------------
@@ -94,29 +103,27 @@ def line_of(A: MatrixBlock, number: int, row: bool) -> VectorBlock:
     """Row or column `number` as a vector."""
     if not row and A.has_transpose:
         A, row = A.oriented(True), True
-    partition = A.rows if row else A.cols
-    local = number if partition.natural else int(partition.to_local[number])
+    xp, local = A.device.xp, (A.rows if row else A.cols).local_of(number)
     if row:
-        vector = VectorBlock(A.ncols, A.dtype, A.cols)
-        part = slice(int(A.indptr[local]), int(A.indptr[local + 1]))
+        vector = VectorBlock(A.ncols, A.dtype, A.cols, device=A.device)
+        part = slice(*row_bounds(A, local))
         indices, places = A.indices[part].copy(), part
     else:
-        vector = VectorBlock(A.nrows, A.dtype, A.rows)
-        found = _positions(A, np.full(A.nrows, local, A.indices.dtype))
-        indices = np.flatnonzero(found >= 0).astype(index_dtype(A.nrows))
+        vector = VectorBlock(A.nrows, A.dtype, A.rows, device=A.device)
+        found = _positions(A, xp.full(A.nrows, local, A.indices.dtype))
+        indices = xp.flatnonzero(found >= 0).astype(index_dtype(A.nrows))
         places = found[indices]
     single = A.iso and indices.size > 0
-    values = A.values.copy() if single else np.empty(0, A.dtype) if A.iso else A.values[places].copy()
+    values = A.values.copy() if single else xp.empty(0, A.dtype) if A.iso else A.values[places].copy()
     vector.set_sparse(indices, values, iso=single)
     return vector
 
 
-def _positions(A: MatrixBlock, wanted: np.ndarray) -> np.ndarray:
+def _positions(A: MatrixBlock, wanted):
     """For each row, where the wanted column stands in `indices`, or -1."""
-    kernel = kernel_for(find_in_rows, (), lambda: ({}, {}))
-    found = np.empty(A.nrows, np.int64)
-    work = 4 * A.nrows
-    parallel_for(kernel, split_rows(A.indptr, work), work, (A.indptr, A.indices, wanted, found))
+    kernel = kernel_for(A.device, "rows.find_in_rows", (), lambda: ({}, {}))
+    found = A.device.xp.empty(A.nrows, np.int64)
+    A.device.over_rows(kernel, A.indptr, 4 * A.nrows, (A.indptr, A.indices, wanted, found))
     return found
 
 
@@ -137,30 +144,28 @@ def matrix_extract_column(
 # ---- diagonals ------------------------------------------------------------------------
 def matrix_diag(u: VectorBlock, k: int, dtype=None) -> MatrixBlock:
     """The square matrix with `u` on its k-th diagonal (k > 0: above the main one)."""
-    n = u.size + abs(k)
+    n, device = u.size + abs(k), u.device
     dtype = u.dtype if dtype is None else np.dtype(dtype)
     ids, values = u.coo()
-    counts = np.zeros(n, np.int64)
+    counts = device.xp.zeros(n, np.int64)
     counts[ids + max(-k, 0)] = 1
-    values = cast_array(values, dtype)
-    csr = row_offsets(counts), ids + max(k, 0), None if u.iso else values
-    return make_block(n, n, dtype, csr, values[0] if u.iso else None)
+    iso = cast_array(u.values, dtype)[0] if u.iso else None
+    csr = device.row_offsets(counts), ids + max(k, 0), None if u.iso else cast_values(device, values, dtype)
+    return make_block(n, n, dtype, csr, iso, device=device)
 
 
 def vector_diag(A: MatrixBlock, a_t: bool, k: int, dtype=None) -> VectorBlock:
     """The k-th diagonal of A as a vector."""
     A = natural(A)
+    xp = A.device.xp
     k = -k if a_t else k
     first = max(-k, 0)
     size = max(min(A.nrows - first, A.ncols - max(k, 0)), 0)
-    wanted = np.arange(A.nrows, dtype=np.int64) + k
-    found = _positions(A, wanted)[first : first + size]
-    indices = np.flatnonzero(found >= 0)
-    values = (
-        np.full(indices.size, A.values[0], A.dtype) if A.iso and indices.size else A.values[found[indices]]
-    )
-    vector = VectorBlock(size, A.dtype if dtype is None else dtype)
-    vector.set_sparse(indices.astype(index_dtype(size)), cast_array(values, vector.dtype))
+    found = _positions(A, xp.arange(A.nrows, dtype=np.int64) + k)[first : first + size]
+    indices = xp.flatnonzero(found >= 0)
+    values = A.device.filled(indices.size, A.values[0], A.dtype) if A.iso else A.values[found[indices]]
+    vector = VectorBlock(size, A.dtype if dtype is None else dtype, device=A.device)
+    vector.set_sparse(indices.astype(index_dtype(size)), cast_values(A.device, values, vector.dtype))
     return vector
 
 
@@ -177,58 +182,61 @@ def matrix_extract(
 ) -> None:
     """C<M, replace> (accum)= A(I, J), the selected rows and columns in the order given; lists may repeat."""
     A = natural(A, a_t)
-    source = None if row_index.kind == "all" else row_index.to_array()
-    write(
-        out,
-        mask,
-        accum,
-        replace,
-        mapped(A, row_index.size, col_index.size, source, _column_targets(col_index, A.ncols)),
-    )
+    source = None if row_index.kind == "all" else row_index.to_array(A.device)
+    targets = _column_targets(col_index, A.ncols, A.device)
+    write(out, mask, accum, replace, mapped(A, row_index.size, col_index.size, source, targets))
 
 
 class Targets(NamedTuple):
     """Where each column goes: `target[j]`, negative to drop it, or (`first` given) several places."""
 
-    target: np.ndarray
-    first: np.ndarray | None
+    target: Any
+    first: Any
     ascending: bool  # rows stay sorted
 
 
-def _column_targets(index: Index, ncols: int) -> Targets | None:
+def _column_targets(index: Index, ncols: int, device: Device) -> Targets | None:
     """For every column its places in the selection; None if that is all columns."""
     if index.kind == "all":
         return None
-    ids = index.to_array()
-    ascending = index.step > 0 if index.kind == "range" else bool((ids[1:] >= ids[:-1]).all())
-    target = np.full(ncols, -1, np.int64)
-    target[ids] = np.arange(ids.size)
-    if np.array_equal(target[ids], np.arange(ids.size)):
-        return Targets(target, None, ascending)
-    first = np.zeros(ncols + 1, np.int64)
-    np.cumsum(np.bincount(ids, minlength=ncols), out=first[1:])
-    return Targets(np.argsort(ids, kind="stable"), first, ascending)
+    xp, ids = device.xp, index.to_array(device)
+    ascending = index.step > 0
+    if index.kind == "list":
+        ascending = bool((ids[1:] >= ids[:-1]).all())
+        counts = xp.bincount(ids, minlength=ncols)
+        if ids.size and int(counts.max()) > 1:
+            first = xp.zeros(ncols + 1, np.int64)
+            first[1:] = xp.cumsum(counts)
+            return Targets(xp.argsort(ids, kind="stable"), first, ascending)
+    target = xp.full(ncols, -1, np.int64)
+    target[ids] = xp.arange(ids.size)
+    return Targets(target, None, ascending)
 
 
-def mapped(A: MatrixBlock, nrows: int, ncols: int, source, targets: Targets | None) -> MatrixBlock:
-    """The block whose row i is row source[i] of A (none if negative; source None: i), columns moved."""
+def mapped(
+    A: MatrixBlock, nrows: int, ncols: int, source, targets: Targets | None, *, partial: bool = False
+) -> MatrixBlock:
+    """The block whose row i is row source[i] of A (source None: i), columns moved.
+
+    `partial`: a negative source[i] stands for an empty row.
+    """
+    device = A.device
     if source is None and targets is None:
-        return make_block(nrows, ncols, A.dtype, (A.indptr, A.indices, None if A.iso else A.values), _iso(A))
+        csr = A.indptr, A.indices, None if A.iso else A.values
+        return make_block(nrows, ncols, A.dtype, csr, _iso(A), device=device)
     first = None if targets is None else targets.first
     several = first is not None
-    source = np.arange(nrows) if source is None else source
-    partial = bool((source < 0).any())
-    lengths = np.diff(A.indptr)
-    if first is not None:
-        copies = np.diff(first)[A.indices]
-        lengths = np.diff(np.concatenate(([0], np.cumsum(copies)))[A.indptr])
-    rooms = row_offsets(np.where(source < 0, 0, lengths[source]) if A.nrows else np.zeros(nrows, np.int64))
+    source = device.xp.arange(nrows) if source is None else source
     values = None if A.iso else A.values
     flags = partial, targets is not None and not several, several, values is not None
     kernel = kernel_for(
-        map_rows, flags, lambda: (dict(zip(("PARTIAL", "DROP", "MULTI", "VALUES"), flags)), {})
+        device,
+        "rows.map_rows",
+        flags,
+        lambda: (dict(zip(("PARTIAL", "DROP", "MULTI", "VALUES"), flags)), {}),
     )
-    work = int(rooms[-1]) + nrows
+    rooms = _map_rooms(A, source, first)
+    work = (int(rooms[-1]) if device.on_host else A.nvals) + nrows
     args = (
         source,
         A.indptr,
@@ -237,10 +245,23 @@ def mapped(A: MatrixBlock, nrows: int, ncols: int, source, targets: Targets | No
         given(first),
         given(None if targets is None else targets.target),
     )
-    csr = produce_rows(kernel, work, args, rooms, index_dtype(ncols), None if values is None else A.dtype)
+    value_dtype = None if values is None else A.dtype
+    csr = device.produce_rows(kernel, work, args, rooms, index_dtype(ncols), value_dtype)
     if targets is not None and not targets.ascending:
-        csr = sort.sort_rows(nrows, ncols, *csr)
-    return make_block(nrows, ncols, A.dtype, csr, _iso(A))
+        csr = device.sort.sort_rows(nrows, ncols, *csr)
+    return make_block(nrows, ncols, A.dtype, csr, _iso(A), device=device)
+
+
+def _map_rooms(A: MatrixBlock, source, first):
+    """Running sum of the entries that each row of `mapped` may have (on a device: that it is made of)."""
+    xp, lengths = A.device.xp, A.device.xp.diff(A.indptr)
+    rooms = xp.zeros(source.size + 1, np.int64)
+    if A.nrows:
+        if A.device.on_host and first is not None:
+            copies = np.diff(first)[A.indices]
+            lengths = np.diff(np.concatenate(([0], np.cumsum(copies)))[A.indptr])
+        rooms[1:] = xp.cumsum(xp.where(source < 0, 0, lengths[source]))
+    return rooms
 
 
 def _iso(A: MatrixBlock):
@@ -250,12 +271,12 @@ def _iso(A: MatrixBlock):
 # ---- resize ---------------------------------------------------------------------------
 def matrix_resize(A: MatrixBlock, nrows: int, ncols: int) -> None:
     """Change the shape; entries outside the new one are dropped."""
-    kept = natural(A)
-    source = np.arange(nrows)
-    source[source >= A.nrows] = -1
+    xp, kept = A.device.xp, natural(A)
+    source = xp.arange(nrows)
+    source[A.nrows :] = -1
     targets = None
     if ncols < A.ncols:
-        target = np.arange(A.ncols)
+        target = xp.arange(A.ncols)
         target[ncols:] = -1
         targets = Targets(target, None, True)
-    A.assume(mapped(kept, nrows, ncols, source, targets))
+    A.assume(mapped(kept, nrows, ncols, source, targets, partial=nrows > A.nrows))

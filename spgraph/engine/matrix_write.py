@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from semirings.expr import cast_array
 from spgraph.block import MatrixBlock
 from spgraph.engine.mask import MASK_CONSTS, Mask
-from spgraph.engine.matrix_common import constant, home, kernel_for, same
-from spgraph.engine.operators import accumulate, store
-from spgraph.kernels.cpu._pieces import NOTHING, produce_rows
-from spgraph.kernels.cpu.merge import mask_rows, write_rows
+from spgraph.engine.matrix_common import constant, home, kernel_for, pair_rooms, same
+from spgraph.engine.operators import accumulate, cast_values, store
+from spgraph.kernels.cpu._pieces import NOTHING
 from spgraph.partition import Partition
 
 __all__ = ["MatrixMask", "Region", "fresh", "view_mask", "write"]
@@ -22,9 +19,9 @@ class MatrixMask(NamedTuple):
     """A mask as kernels see it; `code` is a key of `engine.mask.MASK_CONSTS`, "" for no mask."""
 
     code: str
-    indptr: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
+    indptr: Any
+    indices: Any
+    values: Any
 
     @property
     def args(self) -> tuple:
@@ -36,8 +33,8 @@ class Region(NamedTuple):
     """Rows and columns (flags, uint8) that an assignment addresses; see `kernels.cpu.merge.write_rows`."""
 
     kind: str  # "assign" or "sub"
-    rows: np.ndarray
-    cols: np.ndarray
+    rows: Any
+    cols: Any
 
 
 NO_MASK = MatrixMask("", NOTHING, NOTHING, NOTHING)
@@ -52,7 +49,7 @@ def view_mask(mask: Mask | None, rows: Partition, cols: Partition, pinned=()) ->
     if not structural and block.iso:
         structural = True
         if not block.values[0]:
-            indptr, indices = np.zeros_like(indptr), indices[:0]
+            indptr, indices = block.device.xp.zeros_like(indptr), indices[:0]
     everything = indices.size == 0 and mask.complement
     if everything:
         return NO_MASK
@@ -108,7 +105,7 @@ def _take(out: MatrixBlock, T: MatrixBlock) -> None:
     out.set_csr(
         T.indptr,
         T.indices,
-        cast_array(T.values, out.dtype),
+        cast_values(T.device, T.values, out.dtype),
         iso=T.iso,
         symmetric=T.symmetric if T.dtype == out.dtype else T.symmetric or None,
         rows=T.rows,
@@ -118,28 +115,24 @@ def _take(out: MatrixBlock, T: MatrixBlock) -> None:
 
 def _filter(out: MatrixBlock, view: MatrixMask, T: MatrixBlock) -> None:
     kernel = kernel_for(
-        mask_rows,
+        T.device,
+        "merge.mask_rows",
         (view.code, T.iso, T.dtype, out.dtype),
         lambda: ({**MASK_CONSTS[view.code], "VALUES": not T.iso}, {"STORE": store(T.dtype, out.dtype)}),
     )
     work = T.nvals + view.indices.size + T.nrows
     args = (T.indptr, T.indices, T.values, *view.args)
-    csr = produce_rows(kernel, work, args, T.indptr, T.indices.dtype, None if T.iso else out.dtype)
-    put(out, csr, cast_array(T.values[:1], out.dtype), T.rows, T.cols)
+    csr = T.device.produce_rows(kernel, work, args, T.indptr, T.indices.dtype, None if T.iso else out.dtype)
+    put(out, csr, cast_array(T.values, out.dtype) if T.iso else None, T.rows, T.cols)
 
 
 def put(out: MatrixBlock, csr: tuple, iso, rows: Partition, cols: Partition) -> None:
-    """Store (indptr, indices, values) in `out`; values None: all are iso[0]."""
+    """Store (indptr, indices, values) in `out`; values None: all are those of the NumPy array `iso`."""
     indptr, indices, values = csr
     single = values is None and indices.size > 0
-    out.set_csr(
-        indptr,
-        indices,
-        values if values is not None else iso[:1] if single else np.empty(0, out.dtype),
-        iso=single,
-        rows=rows,
-        cols=cols,
-    )
+    if values is None:
+        values = iso if single else out.device.xp.empty(0, out.dtype)
+    out.set_csr(indptr, indices, values, iso=single, rows=rows, cols=cols)
 
 
 def _merge(
@@ -164,12 +157,12 @@ def _merge(
         ops = {"STORE": store(T.dtype, out.dtype)}
         return consts, ops if acc is None else {**ops, "ACC": acc}
 
-    kernel = kernel_for(write_rows, key, make)
-    weights = out.indptr.astype(np.int64) + T.indptr
-    work = int(weights[-1]) + view.indices.size + out.nrows
+    kernel = kernel_for(out.device, "merge.write_rows", key, make)
+    work = out.nvals + T.nvals + view.indices.size + out.nrows
     flags = (NOTHING, NOTHING) if region is None else (region.rows, region.cols)
     args = (out.indptr, out.indices, out.values, T.indptr, T.indices, T.values, *view.args, *flags)
-    csr = produce_rows(kernel, work, args, weights, out.indices.dtype, None if single else out.dtype)
+    rooms = pair_rooms(out, T)
+    csr = out.device.produce_rows(kernel, work, args, rooms, out.indices.dtype, None if single else out.dtype)
     put(out, csr, out.values, out.rows, out.cols)
 
 

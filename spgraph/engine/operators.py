@@ -1,10 +1,15 @@
-"""Operators as kernels take them: expressions over the stored types, with the casts that the specification asks for."""
+"""Operators as kernels take them, with the casts that the specification asks for; what an accumulator leaves of C."""
 
 from __future__ import annotations
 
-from semirings import expr as ex
+from typing import Any
 
-__all__ = ["accumulate", "store"]
+import numpy as np
+
+from semirings import expr as ex
+from spgraph.kernels.device import Device
+
+__all__ = ["accumulate", "cast_values", "is_fresh", "store"]
 
 
 def accumulate(accum, out_dtype, t_dtype) -> tuple:
@@ -19,3 +24,25 @@ def accumulate(accum, out_dtype, t_dtype) -> tuple:
 def store(t_dtype, out_dtype) -> tuple:
     """STORE(t): the cast of a result to C's dtype."""
     return ex.cast(ex.Input("t", t_dtype), out_dtype), ("t",)
+
+
+def is_fresh(out, mask, accum, replace: bool) -> bool:
+    """Whether C<M, replace> (accum)= T leaves nothing of C; asks for the number of its entries last, to wait seldom."""
+    return (accum is None and (mask is None or replace)) or out.nvals == 0
+
+
+def cast_values(device: Device, values: Any, dtype: np.dtype) -> Any:
+    """`values` as the specification casts them; those of an iso block, a NumPy array on every device, stay one."""
+    if values.dtype == dtype:
+        return values
+    if device.on_host or not isinstance(values, device.xp.ndarray):
+        return ex.cast_array(values, dtype)
+    out = device.xp.empty(values.size, dtype)
+    if values.size:
+        key = ("rows.apply_flat", values.dtype, dtype)
+        kernel = device.kernels.get(key)
+        if kernel is None:
+            ops = {"OP": (ex.cast(ex.Input("x", values.dtype), dtype), ("x", "s"))}
+            kernel = device.kernels[key] = device.kernel("rows.apply_flat", {}, ops)
+        device.over(kernel, values.size, values.size, (values, np.int8(0), out))
+    return out

@@ -13,20 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semirings import expr as ex
-from semirings.expr import cast_array
 from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, NO_MASK, Mask, MaskView, view_mask
-from spgraph.engine.vector_write import NO_IDS, scatter, write, write_chain
+from spgraph.engine.operators import cast_values, is_fresh, store
+from spgraph.engine.vector_write import NO_IDS, scatter, take_list, write, write_chain
 from spgraph.engine.workspace import workspace
-from spgraph.kernels.cpu._specialise import get_kernel
-from spgraph.kernels.cpu._threads import parallel_for, split_even
-from spgraph.kernels.cpu.elementwise import AppliedNode, EwiseNode, LeafNode, chain_kernel
-from spgraph.kernels.cpu.scatter import select_bitmap, select_list
+from spgraph.kernels.device import Device
+from spgraph.kernels.trees import AppliedNode, EwiseNode, LeafNode
 from spgraph.partition import NATURAL
 
-__all__ = ["Apply", "Ewise", "Leaf", "inner", "vector_chain", "vector_reduce", "vector_select"]
+__all__ = ["Apply", "Ewise", "Leaf", "inner", "vector_chain", "vector_reduce", "vector_reduce_later", "vector_select"]
 
 INT64 = np.dtype(np.int64)
 ZERO = ex.Const(np.int64(0), INT64)
@@ -64,7 +62,7 @@ class Ewise(NamedTuple):
 class _Plan:
     """A tree made ready: its operands, the key of its kernel, and how to print it."""
 
-    __slots__ = ("blocks", "driver", "positional", "scalars", "size")
+    __slots__ = ("blocks", "device", "driver", "positional", "scalars", "size")
 
     def __init__(self, tree):
         self.blocks: list[VectorBlock] = []
@@ -73,6 +71,7 @@ class _Plan:
         self.driver = None
         self._collect(tree)
         self.size = self.blocks[0].size
+        self.device = self.blocks[0].device
 
     def _collect(self, node):
         kind = type(node)
@@ -90,6 +89,8 @@ class _Plan:
     def align(self, out: VectorBlock | None) -> None:
         """Bring all operands (and a non-empty `out`) into one partition: the first that is not natural."""
         candidates = [*self.blocks, out] if out is not None else self.blocks
+        if all(block.partition is candidates[0].partition for block in candidates):
+            return
         partition = next((b.partition for b in candidates if not b.partition.natural and b.nvals), NATURAL)
         for block in candidates:
             if block.partition is not partition:
@@ -175,7 +176,7 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
         tree = _in_steps(tree)
     plan = _Plan(tree)
     plan.align(out)
-    if type(tree) is Ewise and not plan.positional and vector_sparse.applies(plan.size, *plan.blocks):
+    if type(tree) is Ewise and not plan.positional and vector_sparse.applies(*plan.blocks):
         T = _merged(tree)
         write(out, mask, accum, replace, T)
         return
@@ -186,11 +187,11 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
     for block in plan.blocks:
         block.to_bitmap()
     view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out)
-    fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    fresh = is_fresh(out, mask, accum, replace)
     if not fresh and any(block is out for block in plan.blocks):
         out.expand()  # it is updated while it is read, position by position
     signature = plan.signature(tree)
-    scalars = [_scalar_block(out.size, value) for value in plan.scalars]
+    scalars = [uniform(out.size, value, out.device) for value in plan.scalars]
     write_chain(out, view, mask is None or not replace, accum, fresh, signature,
                 lambda: plan.printable(tree, signature), plan.blocks + scalars, dtype_of(tree), plan.positional)
 
@@ -198,7 +199,7 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
 def _merged(tree: Ewise) -> VectorBlock:
     """The value of an element-wise node over short lists."""
     left, right = _evaluated(tree.l), _evaluated(tree.r)
-    T = VectorBlock(left.size, dtype_of(tree))
+    T = VectorBlock(left.size, dtype_of(tree), device=left.device)
     vector_sparse.ewise(T, tree.kind, tree.op, left, right, tree.ldefault, tree.rdefault)
     return T
 
@@ -212,7 +213,8 @@ def _in_steps(tree):
 def _evaluated(node) -> VectorBlock:
     if type(node) is Leaf:
         return node.block
-    block = VectorBlock(_Plan(node).size, dtype_of(node))
+    plan = _Plan(node)
+    block = VectorBlock(plan.size, dtype_of(node), device=plan.device)
     vector_chain(block, None, None, False, node)
     return block
 
@@ -220,7 +222,7 @@ def _evaluated(node) -> VectorBlock:
 def _chain_leaf(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBlock) -> None:
     """C<M, replace> (accum)= T. A vector under its own structural mask needs no mask: q(q.S) << q."""
     own = mask is not None and mask.block is T and mask.structural and not mask.complement
-    if own and T is not out and T.format == "sparse" and out.nvals and not replace:
+    if own and T is not out and T.format == "sparse" and not replace and out.nvals:
         if T.partition is not out.partition:
             T.rehome(out.partition) if T.partition.natural else out.rehome(T.partition)
         scatter(out, NO_MASK, accum, T)
@@ -237,19 +239,22 @@ def dtype_of(tree) -> np.dtype:
     return tree.block.dtype if type(tree) is Leaf else tree.op.return_type.np_type
 
 
-def _scalar_block(size, value):
-    block = VectorBlock(size, value.dtype)
-    block.set_full(np.array([value]), iso=True)
+def uniform(size: int, value, device: Device) -> VectorBlock:
+    """A full block of one value."""
+    block = VectorBlock(size, value.dtype, device=device)
+    if size:
+        block.set_full(np.array([value]), iso=True)
     return block
 
 
 def _chain_list(out, mask, accum, replace, tree, plan, driver):
     """The entries of the list `driver` bound the result."""
+    device = out.device
     for block in plan.blocks:
         if block is not driver:
             block.to_bitmap()
     plan.driver = driver
-    fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    fresh = is_fresh(out, mask, accum, replace)
     if mask is not None and out.size > vector_sparse.BITMAP_LIMIT:
         fresh = False  # no bitmap of the mask: `write` merges lists
     dtype = out.dtype if fresh else dtype_of(tree)
@@ -258,28 +263,50 @@ def _chain_list(out, mask, accum, replace, tree, plan, driver):
         driver.to_sparse()
     signature = plan.signature(tree)
     natural = driver.partition.natural or not plan.positional
-    key = ("list", signature, view.code, view.values.dtype, dtype, natural)
-    kernel = _kernels.get(key)
+    key = ("chain.list", signature, view.code, view.values.dtype, dtype, natural)
+    kernel = device.kernels.get(key)
     if kernel is None:
         leaves = len(plan.blocks) + len(plan.scalars)
-        kernel = _kernels[key] = chain_kernel("list", plan.printable(tree, signature), leaves, dtype,
-                                              {**MASK_CONSTS[view.code], "GLOBAL": not natural}, {})
-    indices, values = np.empty(driver.nvals, driver.indices.dtype), np.empty(driver.nvals, dtype)
-    count = kernel(driver.nvals, driver.indices, NO_IDS if natural else driver.partition.to_global, view.present,
-                   view.values, indices, values, *plan.operands())
-    T = out if fresh else VectorBlock(out.size, dtype)
-    sorted_ = driver.sorted
-    partition = driver.partition
-    T.set_sparse(indices[:count], values[:count], sorted=sorted_, partition=partition)
+        kernel = device.kernels[key] = device.chain("list", plan.printable(tree, signature), leaves, dtype,
+                                                    {**MASK_CONSTS[view.code], "GLOBAL": not natural}, {})
+    indices = device.xp.empty(driver.nvals, index_dtype(out.size))
+    values = device.xp.empty(driver.nvals, dtype)
+    T = out if fresh else VectorBlock(out.size, dtype, device=device)
+    args = (driver.indices, NO_IDS if natural else driver.partition.to_global, view.present, view.values)
+    take_list(T, kernel, driver.nvals, args, indices, values, plan.operands(), sorted=driver.sorted,
+              partition=driver.partition)
     if not fresh:
         write(out, mask, accum, replace, T)
 
 
-_kernels: dict = {}
-
-
 def vector_reduce(tree, monoid):
     """All entries of a block or tree combined by `monoid`: a NumPy scalar, or None if there is no entry."""
+    return vector_reduce_later(tree, monoid).get()
+
+
+class _Total:
+    """The total of a reduction that was started; ``get()`` waits for it."""
+
+    __slots__ = ("_later", "_monoid")
+
+    def __init__(self, later, monoid):
+        self._later = later
+        self._monoid = monoid
+
+    def get(self):
+        """A NumPy scalar of the monoid's type, or None."""
+        monoid, dtype = self._monoid, self._monoid.type.np_type
+        found = [np.asarray(total, dtype)[()] for count, total in self._later.get() if count]
+        if not found:
+            return None
+        total = found[0]
+        for other in found[1:]:
+            total = dtype.type(monoid.binaryop.numpy(total, other))
+        return total
+
+
+def vector_reduce_later(tree, monoid) -> _Total:
+    """The same, started: a GPU is not waited for until ``get()``."""
     if isinstance(tree, VectorBlock):
         tree = Leaf(tree)
     plan = _Plan(tree)
@@ -296,23 +323,17 @@ def vector_reduce(tree, monoid):
     signature = plan.signature(tree)
     partition = plan.blocks[0].partition
     natural = partition.natural or not plan.positional
-    key = ("reduce", signature, monoid.key, natural, driver is not None)
-    kernel = _kernels.get(key)
+    device = plan.device
+    key = ("chain.reduce", signature, monoid.key, natural, driver is not None)
+    kernel = device.kernels.get(key)
     dtype = monoid.type.np_type
     if kernel is None:
-        kernel = _kernels[key] = _reduce_kernel(plan, tree, signature, monoid, dtype, natural, driver is not None)
+        kernel = device.kernels[key] = _reduce_kernel(plan, tree, signature, monoid, dtype, natural, driver is not None)
     size = plan.size if driver is None else driver.nvals
     work = size * len(plan.blocks)
     listed = NO_IDS if driver is None else driver.indices
     args = (listed, NO_IDS if natural else partition.to_global, *plan.operands())
-    parts = parallel_for(kernel, split_even(size, work), work, args)
-    found = [np.asarray(total, dtype)[()] for count, total in parts if count]
-    if not found:
-        return None
-    total = found[0]
-    for other in found[1:]:
-        total = dtype.type(monoid.binaryop.numpy(total, other))
-    return total
+    return _Total(device.over_later(kernel, size, work, args), monoid)
 
 
 def _reduce_kernel(plan, tree, signature, monoid, dtype, natural, listed):
@@ -324,8 +345,8 @@ def _reduce_kernel(plan, tree, signature, monoid, dtype, natural, listed):
         "HAS_TERMINAL": terminal is not None, "TERMINAL": terminal if terminal is not None else False,
     }
     leaves = len(plan.blocks) + len(plan.scalars)
-    return chain_kernel("reduce", plan.printable(tree, signature), leaves, dtype, consts,
-                        {"ADD": (ex.cast(combined, dtype), ("s", "t"))})
+    return plan.device.chain("reduce", plan.printable(tree, signature), leaves, dtype, consts,
+                             {"ADD": (ex.cast(combined, dtype), ("s", "t"))})
 
 
 class _RowTimesColumn:
@@ -347,7 +368,7 @@ def inner(u: VectorBlock, v: VectorBlock, semiring):
 
 def vector_select(out: VectorBlock, mask: Mask | None, accum, replace: bool, u: VectorBlock, op, thunk) -> None:
     """C<M, replace> (accum)= the entries of u that `op` keeps."""
-    fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    fresh = is_fresh(out, mask, accum, replace)
     if mask is not None and out.size > vector_sparse.BITMAP_LIMIT:
         fresh = False
     partition = u.partition
@@ -355,42 +376,41 @@ def vector_select(out: VectorBlock, mask: Mask | None, accum, replace: bool, u: 
         partition = mask.block.partition
         u.rehome(partition)
     view = view_mask(mask if fresh else None, u.size, partition)
-    indices, values = _selected(u, view, op, thunk, out.dtype if fresh else u.dtype)
-    T = out if fresh else VectorBlock(u.size, u.dtype)
-    T.set_sparse(indices, values, iso=u.iso and indices.size > 0, sorted=u.sorted, partition=partition)
+    T = out if fresh else VectorBlock(u.size, u.dtype, device=u.device)
+    _select(T, u, view, op, thunk)
     if not fresh:
         write(out, mask, accum, replace, T)
 
 
-def _selected(u, view: MaskView, op, thunk, dtype):
+def _select(T: VectorBlock, u: VectorBlock, view: MaskView, op, thunk) -> None:
+    """T = the entries of u that `op` and the mask keep."""
+    device, dtype = u.device, T.dtype
     sparse = u.format == "sparse"
     natural = u.partition.natural or not op.positional
     thunk = np.int64(0) if thunk is None else thunk
-    key = ("select", op.key, u.format, u.dtype, u.iso, thunk.dtype, view.code, view.values.dtype, dtype, natural)
-    kernel = _kernels.get(key)
+    name = "scatter.select_list" if sparse else "scatter.select_bitmap"
+    key = (name, op.key, u.format, u.dtype, u.iso, thunk.dtype, view.code, view.values.dtype, dtype, natural)
+    kernel = device.kernels.get(key)
     if kernel is None:
         mapping = {"x": ex.Input("x", u.dtype), "thunk": ex.Input("thunk", thunk.dtype), "j": ZERO}
         ops = {"KEEP": (ex.cast(ex.substitute(op.expr, mapping), np.bool_), ("x", "i", "thunk")),
-               "STORE": (ex.cast(ex.Input("t", u.dtype), dtype), ("t",))}
-        consts = {**MASK_CONSTS[view.code], "T_ISO": u.iso, "ISO_OUT": u.iso, "GLOBAL": not natural,
-                  "T_FULL": u.format == "full"}
-        kernel = _kernels[key] = get_kernel(select_list if sparse else select_bitmap, consts, ops)
-    gid = NO_IDS if natural else u.partition.to_global
+               "STORE": store(u.dtype, dtype)}
+        consts = {**MASK_CONSTS[view.code], "T_ISO": u.iso, "ISO_OUT": u.iso, "GLOBAL": not natural}
+        if not sparse:
+            consts["T_FULL"] = u.format == "full"
+        kernel = device.kernels[key] = device.kernel(name, consts, ops)
+    args = (u.values, thunk, NO_IDS if natural else u.partition.to_global, view.present, view.values)
     if sparse:
-        size = u.nvals
-        indices = np.empty(size, index_dtype(u.size))
-        values = cast_array(u.values, dtype) if u.iso else np.empty(size, dtype)
-        count = kernel(size, u.indices, u.values, thunk, gid, view.present, view.values, indices, values)
-        return indices[:count], values if u.iso else values[:count]
-    size = u.size
-    space = workspace(size)  # kept: fresh memory of this size costs more than the selection
-    indices, values = space.indices, cast_array(u.values, dtype) if u.iso else space.array("values", dtype)
-    present = EMPTY_BITS if u.present is None else u.present
-    bounds = split_even(size, size)
-    args = (present, u.values, thunk, gid, view.present, view.values, indices, values)
-    counts = parallel_for(kernel, bounds, size, args)
-    if len(bounds) == 1:
-        return indices[:counts[0]].copy(), values if u.iso else values[:counts[0]].copy()
-    pieces = [slice(lo, lo + count) for (lo, _), count in zip(bounds, counts)]
-    joined = np.concatenate([indices[piece] for piece in pieces])
-    return joined, values if u.iso else np.concatenate([values[piece] for piece in pieces])
+        count, args = u.nvals, (u.indices, *args)
+    else:
+        count, args = u.size, (EMPTY_BITS if u.present is None else u.present, *args)
+    kept = device.on_host and not sparse
+    if kept:  # fresh memory of this size costs more than the selection
+        space = workspace(count)
+        indices, values = space.indices, EMPTY_BITS if u.iso else space.array("values", dtype)
+    else:
+        xp, room = device.xp, u.bounds()[1]
+        indices, values = xp.empty(room, index_dtype(u.size)), EMPTY_BITS if u.iso else xp.empty(room, dtype)
+    if u.iso:
+        values = cast_values(device, u.values, dtype)
+    take_list(T, kernel, count, args, indices, values, iso=u.iso, sorted=u.sorted, partition=u.partition, kept=kept)

@@ -21,15 +21,17 @@ __all__ = ["BITMAP_LIMIT", "applies", "ewise", "write"]
 BITMAP_LIMIT = 1 << 31
 
 LONG = 1 << 16  # below this a pass over all positions costs less than the merge's set-up (about 40 us)
+LONG_ON_DEVICE = 1 << 26  # a GPU reads a bitmap of this size in 20 us, and merging takes several launches and waits
 SHARE = 16  # lists are merged while together they are shorter than size / this
 
 
-def applies(size: int, *blocks) -> bool:
+def applies(first: VectorBlock, *blocks: VectorBlock | None) -> bool:
     """Whether merging lists pays: all blocks (None is passed over) are short lists in a long vector."""
-    if size < LONG:
+    size = first.size
+    if size < (LONG if first.device.on_host else LONG_ON_DEVICE):
         return False
     total = 0
-    for block in blocks:
+    for block in (first, *blocks):
         if block is not None:
             if block.format != "sparse":
                 return False
@@ -39,9 +41,10 @@ def applies(size: int, *blocks) -> bool:
 
 def _row(block: VectorBlock) -> MatrixBlock:
     block.sort()
+    device = block.device
     row = MatrixBlock.__new__(MatrixBlock)
-    row.nrows, row.ncols, row.dtype = 1, block.size, block.dtype
-    indptr = np.array([0, block.nvals], index_dtype(block.nvals))
+    row.device, row.nrows, row.ncols, row.dtype = device, 1, block.size, block.dtype
+    indptr = device.to_device(np.array([0, block.nvals], index_dtype(block.nvals)))
     row.set_csr(indptr, block.indices, block.values, iso=block.iso, rows=NATURAL, cols=block.partition)
     return row
 
@@ -62,6 +65,6 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
 
 def ewise(out: VectorBlock, kind: str, op, u: VectorBlock, v: VectorBlock, ldefault, rdefault) -> None:
     """C = u op v for lists of one partition; `op` must not ask for positions."""
-    row = MatrixBlock(1, out.size, out.dtype, cols=u.partition)
+    row = MatrixBlock(1, out.size, out.dtype, cols=u.partition, device=out.device)
     matrix_ewise(row, None, None, False, kind, op, _row(u), False, _row(v), False, ldefault, rdefault)
     _settle(out, row)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from semirings.exceptions import InvalidValue
@@ -9,11 +11,13 @@ from semirings.expr import cast_array
 from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine import vector_sparse
-from spgraph.engine.index import Index
+from spgraph.engine.index import Index, last_named
 from spgraph.engine.mask import NO_MASK, Mask, view_mask
-from spgraph.engine.vector_elementwise import Leaf, vector_chain
+from spgraph.engine.operators import accumulate, cast_values, is_fresh
+from spgraph.engine.vector_elementwise import Leaf, uniform, vector_chain
 from spgraph.engine.vector_write import scatter, write, write_chain
-from spgraph.kernels.cpu.elementwise import LeafNode
+from spgraph.kernels.device import HOST, Device
+from spgraph.kernels.trees import LeafNode
 from spgraph.partition import NATURAL
 
 __all__ = ["build_vector", "vector_assign", "vector_coo", "vector_extract", "vector_get", "vector_remove", "vector_set"]
@@ -23,110 +27,121 @@ BITMAP_SIZE = 1 << 16
 BITMAP_SHARE = 32
 
 
-def build_vector(size: int, indices, values, dtype, dup_op=None) -> VectorBlock:
-    """A block from checked global ids and values (an array, or a scalar for an iso vector).
+def build_vector(size: int, indices, values, dtype, dup_op=None, device: Device = HOST) -> VectorBlock:
+    """A block of `device` from checked global ids and values (an array, or a scalar for an iso vector).
+
+    Both may be array_like or arrays of that device; what is not copied on the way becomes the block's.
 
     Raises
     ------
     InvalidValue
         If an index stands twice and `dup_op` is None.
     """
-    indices = np.asarray(indices, np.int64)
-    dtype = np.dtype(dtype)
-    iso = np.ndim(values) == 0
-    values = cast_array(np.atleast_1d(np.asarray(values)), dtype)
-    ascending = indices.size < 2 or bool((indices[1:] > indices[:-1]).all())
-    if not ascending:
-        order = np.argsort(indices, kind="stable")
+    xp, dtype = device.xp, np.dtype(dtype)
+    indices = device.to_device(_array(indices)).astype(np.int64, copy=False)
+    iso = (values.ndim if hasattr(values, "ndim") else np.ndim(values)) == 0
+    if iso:
+        values = cast_array(np.atleast_1d(np.asarray(values)), dtype)
+    else:
+        values = cast_values(device, device.to_device(_array(values)), dtype)
+        values = values.copy() if values.base is not None else values
+    if indices.size > 1 and not bool((indices[1:] > indices[:-1]).all()):
+        order = xp.argsort(indices, kind="stable")
         indices = indices[order]
         if not iso:
             values = values[order]
         repeated = indices[1:] == indices[:-1]
-        if repeated.any():
+        if bool(repeated.any()):
             if dup_op is None:
                 where = int(indices[1:][repeated][0])
                 raise InvalidValue(
                     f"build: index {where} stands {int((indices == where).sum())} times; give dup_op, for instance "
                     "binary.plus, to say how duplicates combine")
-            values = values if not iso else np.full(indices.size, values[0], dtype)
-            indices, values = _merge_duplicates(indices, values, dup_op)
+            values = device.filled(indices.size, values[0], dtype) if iso else values
             iso = False
-    block = VectorBlock(size, dtype)
-    values = values.copy() if values.base is not None else values
-    block.set_sparse(indices.astype(index_dtype(size)), values, iso=iso and indices.size > 0)
+            row = device.to_device(np.array([0, indices.size], np.int64))
+            _, indices, values = device.sort.combine_duplicates(row, indices, values, accumulate(dup_op, dtype, dtype))
+    block = VectorBlock(size, dtype, device=device)
+    block.set_sparse(indices.astype(index_dtype(size)), values, iso=iso)
     if block.nvals == size and size:
         block.to_bitmap()
     return block
 
 
-def _merge_duplicates(indices, values, dup_op):
-    """Combine runs of equal (sorted) indices from left to right."""
-    first = np.flatnonzero(np.concatenate(([True], indices[1:] != indices[:-1])))
-    lengths = np.diff(np.append(first, indices.size))
-    merged = values[first]
-    for step in range(1, int(lengths.max())):
-        more = lengths > step
-        combined = dup_op.numpy(cast_array(merged[more], dup_op.type.np_type),
-                                cast_array(values[first[more] + step], dup_op.type2.np_type))
-        merged[more] = cast_array(combined, merged.dtype)
-    return indices[first], merged
+def _array(values) -> Any:
+    """array_like as an array; one of a device stays what it is."""
+    return values if hasattr(values, "astype") else np.asarray(values)
 
 
-def vector_coo(block: VectorBlock) -> tuple[np.ndarray, np.ndarray]:
-    """Global ids (int64, ascending) and values."""
-    return block.coo()
+def vector_coo(block: VectorBlock, on_device: bool = False) -> tuple[Any, Any]:
+    """Global ids (int64, ascending) and values: NumPy arrays, or arrays of the block's device."""
+    if on_device:
+        return block.coo()
+    to_host = block.device.to_host
+    ids, values = block.coo()
+    return to_host(ids), to_host(values)
 
 
-def _local(block: VectorBlock, i: int) -> int:
-    return i if block.partition.natural else int(block.partition.to_local[i])
-
-
-def _find(block: VectorBlock, local: int) -> int:
-    """Where the entry lies in a sparse block's list, or -1."""
-    block.sort()
-    at = int(np.searchsorted(block.indices, local))
-    return at if at < block.nvals and block.indices[at] == local else -1
+# ---- single elements --------------------------------------------------------------
+def _place(block: VectorBlock, local: int) -> tuple[int, bool]:
+    """Where a sparse block's list has an entry or would take it, and whether it has it."""
+    if block.device.on_host:
+        block.sort()
+        at = int(np.searchsorted(block.indices, local))
+        return at, at < block.nvals and bool(block.indices[at] == local)
+    found = block.device.to_host(block.device.xp.flatnonzero(block.indices == local))
+    return (int(found[0]), True) if found.size else (block.nvals, False)
 
 
 def vector_get(block: VectorBlock, i: int):
-    """The value at global id i, or None."""
-    local = _local(block, i)
+    """The value at global id i (a NumPy scalar), or None."""
+    at = block.partition.local_of(i)
     if block.format == "sparse":
-        local = _find(block, local)
-        if local < 0:
+        at, found = _place(block, at)
+        if not found:
             return None
-    elif block.format == "bitmap" and not block.present[local]:
+    elif block.format == "bitmap" and not block.present[at]:
         return None
-    return block.values[0 if block.iso else local]
+    return block.values[0] if block.iso else block.device.to_host(block.values[at:at + 1])[0]
 
 
 def vector_set(block: VectorBlock, i: int, value) -> None:
     """Store a value at global id i."""
-    local = _local(block, i)
+    local = block.partition.local_of(i)
     if block.format == "sparse" and block.size > BITMAP_SIZE and block.nvals * BITMAP_SHARE < block.size:
-        at = _find(block, local)
+        at, found = _place(block, local)
         block.expand()
-        if at >= 0:
-            block.values[at] = value
-            return
-        at = int(np.searchsorted(block.indices, local))
-        block.set_sparse(np.insert(block.indices, at, local), np.insert(block.values, at, value))
+        if found:
+            block.device.put(block.values, at, value)
+        else:
+            block.set_sparse(_inserted(block, block.indices, at, local), _inserted(block, block.values, at, value),
+                             sorted=block.device.on_host or not at)
         return
     block.writable_bitmap(full=True)
-    block.values[local] = value
+    block.device.put(block.values, local, value)
     if block.format == "bitmap" and not block.present[local]:
         block.present[local] = 1
-        block.set_bitmap(block.present, block.values, block.nvals + 1)
+        block.set_bitmap(block.present, block.values, block.nvals + 1, padding=block.padding)
+
+
+def _inserted(block, array, at, item):
+    one = block.device.to_device(np.array([item]).astype(array.dtype))
+    return block.device.xp.concatenate([array[:at], one, array[at:]])
+
+
+def _without(block, array, at):
+    return block.device.xp.concatenate([array[:at], array[at + 1:]])
 
 
 def vector_remove(block: VectorBlock, i: int) -> None:
     """Delete the entry at global id i, if there is one."""
-    local = _local(block, i)
+    local = block.partition.local_of(i)
     if block.format == "sparse":
-        at = _find(block, local)
-        if at >= 0:
-            values = block.values if block.iso else np.delete(block.values, at)
-            block.set_sparse(np.delete(block.indices, at), values, iso=block.iso)
+        at, found = _place(block, local)
+        if found:
+            indices = _without(block, block.indices, at)
+            values = block.values if block.iso else _without(block, block.values, at)
+            block.set_sparse(indices, values, iso=block.iso, sorted=block.sorted)
         return
     block.writable_bitmap()
     if block.present[local]:
@@ -141,33 +156,37 @@ def vector_extract(out: VectorBlock, mask: Mask | None, accum, replace: bool, u:
 
 
 def _extracted(u: VectorBlock, index: Index) -> VectorBlock:
-    T = VectorBlock(index.size, u.dtype)
+    device = u.device
+    xp = device.xp
+    T = VectorBlock(index.size, u.dtype, device=device)
     if u.format == "sparse" and (u.size > vector_sparse.BITMAP_LIMIT or index.kind == "range"):
         ids, values = u.coo()
-        where, found = _positions(ids, index)
-        order = np.argsort(where, kind="stable")
+        where, found = _positions(ids, index, device)
+        order = xp.argsort(where, kind="stable")
         T.set_sparse(where[order].astype(index_dtype(index.size)), values[found][order])
         return T
     u.to_bitmap()
-    local = u.partition.locals_of(index.to_array())
+    local = u.partition.locals_of(index.to_array(device))
     values = u.values if u.iso else u.values[local]
     if u.format == "full":
         T.set_full(values, iso=u.iso)
     else:
         present = u.present[local]
-        T.set_bitmap(present, values, int(np.count_nonzero(present)), iso=u.iso)
+        T.set_bitmap(present, values, int(xp.count_nonzero(present)), iso=u.iso)
     return T
 
 
-def _positions(ids, index: Index):
+def _positions(ids, index: Index, device: Device):
     """For sorted `ids`: at which places of `index` they stand, and which of `ids` that are."""
+    xp = device.xp
     if index.kind != "list":
         offset = ids - index.start
         place = offset // index.step
-        found = np.flatnonzero((offset % index.step == 0) & (place >= 0) & (place < index.size))
+        found = xp.flatnonzero((offset % index.step == 0) & (place >= 0) & (place < index.size))
         return place[found], found
-    lo, hi = np.searchsorted(ids, index.array), np.searchsorted(ids, index.array, "right")
-    where = np.flatnonzero(hi > lo)
+    wanted = index.to_array(device)
+    lo, hi = xp.searchsorted(ids, wanted), xp.searchsorted(ids, wanted, "right")
+    where = xp.flatnonzero(hi > lo)
     return where, lo[where]
 
 
@@ -185,7 +204,7 @@ def vector_assign(out: VectorBlock, mask: Mask | None, accum, replace: bool, val
         else:
             vector_chain(out, mask, accum, replace, Leaf(value))
         return
-    u = _filled(index.size, value) if scalar else value.copy()
+    u = uniform(index.size, value, out.device) if scalar else value.copy()
     region = _extracted(out, index)
     write(region, mask if sub else None, accum, replace and sub, u)
     region.rehome(NATURAL)
@@ -197,21 +216,14 @@ def vector_assign(out: VectorBlock, mask: Mask | None, accum, replace: bool, val
         write(out, mask, None, replace, Z)
 
 
-def _filled(size: int, value) -> VectorBlock:
-    block = VectorBlock(size, value.dtype)
-    if size:
-        block.set_full(np.array([value]), iso=True)
-    return block
-
-
 def _assign_scalar(out: VectorBlock, mask: Mask | None, accum, replace: bool, value) -> None:
-    fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    fresh = is_fresh(out, mask, accum, replace)
     if mask is not None and not mask.complement and (fresh or not replace):
         block = mask.block
         if block.format == "sparse" and (mask.structural or (block.iso and block.values[0])):
             _assign_listed(out, accum, fresh, value, block)
             return
-    T = _filled(out.size, value)
+    T = uniform(out.size, value, out.device)
     if mask is None and (fresh or out.size == 0):
         write(out, None, None, False, T)
         return
@@ -231,7 +243,7 @@ def _assign_listed(out, accum, fresh, value, listed: VectorBlock) -> None:
         return
     if listed.partition is not out.partition:
         listed.rehome(out.partition) if listed.partition.natural else out.rehome(listed.partition)
-    T = VectorBlock(out.size, value.dtype, out.partition)
+    T = VectorBlock(out.size, value.dtype, out.partition, out.device)
     T.set_sparse(listed.indices, np.array([value]), iso=True, sorted=listed.sorted)
     if out.size > vector_sparse.BITMAP_LIMIT and out.format == "sparse":
         vector_sparse.write(out, Mask(T, False, True), accum, False, T)
@@ -241,27 +253,34 @@ def _assign_listed(out, accum, fresh, value, listed: VectorBlock) -> None:
 
 def _put_back(out: VectorBlock, index: Index, region: VectorBlock) -> None:
     """C(I) becomes the region: its entries stored, the others of I deleted."""
-    ids = index.to_array()
+    device = out.device
+    ids = index.to_array(device)
     if out.format == "sparse" and out.size > vector_sparse.BITMAP_LIMIT:
         _put_back_sparse(out, ids, region)
         return
     out.writable_bitmap()
     region.to_bitmap().expand()
+    present, values = 1 if region.present is None else region.present, region.values
+    last = last_named(ids, device) if index.kind == "list" else None
+    if last is not None:
+        ids, values = ids[last], values[last]
+        present = present if region.present is None else present[last]
     local = out.partition.locals_of(ids)
-    out.present[local] = 1 if region.present is None else region.present
-    if region.present is None:
-        out.values[local] = region.values
-    else:
-        has = region.present.view(np.bool_)
-        out.values[local[has]] = region.values[has]
-    out.set_bitmap(out.present, out.values, int(np.count_nonzero(out.present)))
+    nvals = None
+    if not device.on_host:  # what needs memory comes first: nothing is to be half done
+        added = local.size if region.present is None else int(device.xp.count_nonzero(present))
+        nvals = out.nvals + added - int(device.xp.count_nonzero(out.present[local]))
+    out.present[local] = present
+    out.values[local] = values  # where nothing is present, any value will do
+    out.set_bitmap(out.present, out.values, int(np.count_nonzero(out.present)) if nvals is None else nvals)
 
 
 def _put_back_sparse(out, ids, region):
+    xp = out.device.xp
     old_ids, old_values = out.coo()
     where, values = region.coo()
-    kept = ~np.isin(old_ids, ids)
-    joined = np.concatenate([old_ids[kept], ids[where]])
-    order = np.argsort(joined, kind="stable")
-    out.set_sparse(joined[order].astype(index_dtype(out.size)), np.concatenate([old_values[kept], values])[order],
+    kept = ~xp.isin(old_ids, ids)
+    joined = xp.concatenate([old_ids[kept], ids[where]])
+    order = xp.argsort(joined, kind="stable")
+    out.set_sparse(joined[order].astype(index_dtype(out.size)), xp.concatenate([old_values[kept], values])[order],
                    partition=NATURAL)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from semirings.expr import cast_array
 from spgraph.block import VectorBlock
+from spgraph.block.width import index_dtype
 from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, Mask, MaskView, view_mask
-from spgraph.engine.operators import accumulate, store
-from spgraph.kernels.cpu import scatter as scatter_kernels
-from spgraph.kernels.cpu._specialise import get_kernel
-from spgraph.kernels.cpu._threads import parallel_for, split_even
-from spgraph.kernels.cpu.elementwise import LeafNode, chain_kernel
+from spgraph.engine.operators import accumulate, cast_values, is_fresh, store
+from spgraph.kernels.trees import LeafNode
 
-__all__ = ["accumulate", "differences", "scatter", "store", "write", "write_chain"]
+__all__ = ["differences", "scatter", "take_list", "write", "write_chain"]
 
 NO_IDS = np.empty(0, np.int64)
-_kernels: dict = {}
 
 
 def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBlock, *, shared: bool = False) -> None:
@@ -28,15 +24,15 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
     positions.
     """
     if T.partition is not out.partition:
-        if out.nvals == 0 or out.partition.natural:
+        if out.partition.natural or out.nvals == 0:
             out.rehome(T.partition)
         else:
             T.rehome(out.partition)
-    fresh = out.nvals == 0 or (accum is None and (mask is None or replace))
+    fresh = is_fresh(out, mask, accum, replace)
     if fresh and mask is None:
         _take(out, T, shared)
         return
-    if vector_sparse.applies(out.size, out, T, mask and mask.block):
+    if vector_sparse.applies(out, T, mask and mask.block):
         vector_sparse.write(out, mask, accum, replace, T.copy() if shared else T)
         return
     view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out and not fresh)
@@ -54,7 +50,7 @@ def _take(out: VectorBlock, T: VectorBlock, shared: bool) -> None:
         if T is out:
             return
         T = T.copy()
-    values = cast_array(T.values, out.dtype)
+    values = cast_values(out.device, T.values, out.dtype)
     if T.format == "sparse":
         out.set_sparse(T.indices, values, iso=T.iso, sorted=T.sorted)
     else:
@@ -65,34 +61,75 @@ def _filter(out: VectorBlock, view: MaskView, T: VectorBlock, shared: bool) -> N
     if not view.code:
         _take(out, T, shared)
         return
-    key = ("filter", view.code, view.values.dtype, T.dtype, T.iso, out.dtype)
-    kernel = _kernels.get(key)
+    device = out.device
+    key = ("scatter.masked_list", view.code, view.values.dtype, T.dtype, T.iso, out.dtype)
+    kernel = device.kernels.get(key)
     if kernel is None:
-        kernel = _kernels[key] = get_kernel(
-            scatter_kernels.masked_list, {**MASK_CONSTS[view.code], "T_ISO": T.iso, "ISO_OUT": T.iso},
+        kernel = device.kernels[key] = device.kernel(
+            "scatter.masked_list", {**MASK_CONSTS[view.code], "T_ISO": T.iso, "ISO_OUT": T.iso},
             {"STORE": store(T.dtype, out.dtype)})
-    indices = np.empty(T.nvals, T.indices.dtype)
-    values = cast_array(T.values, out.dtype) if T.iso else np.empty(T.nvals, out.dtype)
-    count = kernel(T.nvals, T.indices, T.values, view.present, view.values, indices, values)
-    out.set_sparse(indices[:count], values if T.iso else values[:count], iso=T.iso and count > 0, sorted=T.sorted)
+    xp = device.xp
+    indices = xp.empty(T.nvals, index_dtype(out.size))
+    values = cast_values(device, T.values, out.dtype) if T.iso else xp.empty(T.nvals, out.dtype)
+    args = (T.indices, T.values, view.present, view.values)
+    take_list(out, kernel, T.nvals, args, indices, values, iso=T.iso, sorted=T.sorted)
+
+
+def take_list(out: VectorBlock, kernel, count: int, args: tuple, indices, values, more=(), *, sorted: bool,
+              iso: bool = False, partition=None, kept: bool = False) -> None:
+    """Run a kernel that lists what it keeps of items 0..count, and make the list the content of `out`.
+
+    The kernel writes into `indices` and `values` (which are the one value if `iso`): a part of the items from
+    the place of its first one on, in order on the CPU. They stay somebody else's if `kept`. A GPU is not waited for.
+    """
+    device = out.device
+    args = (*args, indices, EMPTY_BITS if iso else values, *more)
+    if device.on_host:
+        counts = device.over(kernel, count, count, args)
+        if len(counts) > 1:
+            starts = [count * part // len(counts) for part in range(len(counts))]
+            pieces = [slice(start, start + found) for start, found in zip(starts, counts)]
+            indices = np.concatenate([indices[piece] for piece in pieces])
+            values = values if iso else np.concatenate([values[piece] for piece in pieces])
+        else:
+            indices, values = indices[:counts[0]], values if iso else values[:counts[0]]
+            if kept:
+                indices, values = indices.copy(), values.copy()
+        out.set_sparse(indices, values, iso=iso, sorted=sorted, partition=partition)
+        return
+    later = device.over_later(kernel, count, count, args)
+
+    def resolve(block):
+        found, = later.get()
+        block.set_sparse(indices[:found], values if iso else values[:found], iso=iso, sorted=found < 2)
+
+    out.set_pending(resolve, partition=partition)
 
 
 def scatter(out: VectorBlock, view: MaskView, accum, T: VectorBlock) -> None:
     """Entries of the list T that the mask allows go into C; the rest of C stays."""
     out.writable_bitmap(full=True)
-    full = out.format == "full"
-    key = ("scatter", view.code, view.values.dtype, T.dtype, T.iso, out.dtype, full, accum and accum.key)
-    kernel = _kernels.get(key)
+    device, full = out.device, out.format == "full"
+    key = ("scatter.scatter", view.code, view.values.dtype, T.dtype, T.iso, out.dtype, full, accum and accum.key)
+    kernel = device.kernels.get(key)
     if kernel is None:
         ops = {"STORE": store(T.dtype, out.dtype)}
         if accum is not None:
             ops["ACC"] = accumulate(accum, out.dtype, T.dtype)
         consts = {**MASK_CONSTS[view.code], "T_ISO": T.iso, "ACCUM": accum is not None, "C_FULL": full}
-        kernel = _kernels[key] = get_kernel(scatter_kernels.scatter, consts, ops)
+        kernel = device.kernels[key] = device.kernel("scatter.scatter", consts, ops)
     present = EMPTY_BITS if full else out.present
-    added = kernel(T.nvals, T.indices, T.values, view.present, view.values, present, out.values)
-    if added:
-        out.set_bitmap(out.present, out.values, out.nvals + added)
+    args = (T.indices, T.values, view.present, view.values, present, out.values)
+    if device.on_host:
+        added = sum(device.over(kernel, T.nvals, T.nvals, args))
+        if added:
+            out.set_bitmap(present, out.values, out.nvals + added)
+        return
+    later = device.over_later(kernel, T.nvals, T.nvals, args)
+    if not full:
+        before = out.nvals
+        out.set_bitmap_later(present, out.values, lambda: before + later.get()[0], least=before,
+                             most=min(before + T.nvals, out.size), padding=out.padding)
 
 
 def write_chain(out: VectorBlock, view: MaskView, keep: bool, accum, fresh: bool, signature, make_tree, leaves: list,
@@ -102,39 +139,48 @@ def write_chain(out: VectorBlock, view: MaskView, keep: bool, accum, fresh: bool
     `keep` = not (mask and replace); `signature` identifies the tree that
     `make_tree` prints; `leaves` are bitmaps or full.
     """
-    full_tree = all(leaf.format == "full" for leaf in leaves)
-    full = out.nvals == out.size and not fresh and accum is not None and keep
-    full = full or (fresh and full_tree and not view.code)
+    device = out.device
+    stays = not fresh and accum is not None and keep  # C loses no entry
+    if stays:
+        full = out.to_bitmap().format == "full"
+    else:
+        full = fresh and not view.code and all(leaf.format == "full" for leaf in leaves)
     if fresh:
-        present = EMPTY_BITS if full else np.empty(out.size, np.uint8)
-        values = np.empty(out.size, out.dtype)
+        present = EMPTY_BITS if full else device.xp.empty(out.size, np.uint8)
+        values = device.xp.empty(out.size, out.dtype)
     else:
         out.writable_bitmap(full=full)
         present, values = EMPTY_BITS if full else out.present, out.values
     natural = out.partition.natural or not positional
-    key = ("chain", signature, view.code, view.values.dtype, keep, accum and accum.key, fresh, full, out.dtype, natural)
-    kernel = _kernels.get(key)
+    key = ("chain.write", signature, view.code, view.values.dtype, keep, accum and accum.key, fresh, full, out.dtype,
+           natural)
+    kernel = device.kernels.get(key)
     if kernel is None:
         consts = {**MASK_CONSTS[view.code], "REPLACE": not keep, "ACCUM": accum is not None, "FRESH": fresh,
                   "C_FULL": full, "GLOBAL": not natural}
         ops = {} if accum is None else {"ACC": accumulate(accum, out.dtype, dtype)}
-        kernel = _kernels[key] = chain_kernel("write", make_tree(), len(leaves), out.dtype, consts, ops)
+        kernel = device.kernels[key] = device.chain("write", make_tree(), len(leaves), out.dtype, consts, ops)
     args = [NO_IDS if natural else out.partition.to_global, view.present, view.values, present, values]
     for leaf in leaves:
         args += [EMPTY_BITS if leaf.present is None else leaf.present, leaf.values]
-    work = out.size * (1 + len(leaves))
-    counts = parallel_for(kernel, split_even(out.size, work), work, tuple(args))
-    out.set_bitmap(present, values, sum(counts))
+    later = device.over_later(kernel, out.size, out.size * (1 + len(leaves)), tuple(args))
+    if full:
+        out.set_full(values)
+    elif device.on_host:
+        out.set_bitmap(present, values, sum(later.get()))
+    else:
+        out.set_bitmap_later(present, values, lambda: later.get()[0], padding=out.padding if stays else None)
 
 
 def differences(before: VectorBlock, after: VectorBlock) -> VectorBlock:
     """The entries of `after` that `before` lacks or has with another value."""
+    xp = after.device.xp
     before.rehome(after.partition)
     old, new = before.copy().to_bitmap().expand(), after.copy().to_bitmap().expand()
-    had = np.ones(old.size, np.uint8) if old.present is None else old.present
-    has = np.ones(new.size, np.uint8) if new.present is None else new.present
+    had = xp.ones(old.size, np.uint8) if old.present is None else old.present
+    has = xp.ones(new.size, np.uint8) if new.present is None else new.present
     differ = (old.values != new.values) & ((old.values == old.values) | (new.values == new.values))  # NaN is NaN
     bits = ((has != 0) & ((had == 0) | differ)).view(np.uint8)
-    result = VectorBlock(after.size, after.dtype, after.partition)
-    result.set_bitmap(bits, new.values, int(np.count_nonzero(bits)))
+    result = VectorBlock(after.size, after.dtype, after.partition, after.device)
+    result.set_bitmap(bits, new.values, int(xp.count_nonzero(bits)))
     return result

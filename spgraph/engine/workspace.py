@@ -1,4 +1,4 @@
-"""Scratch memory that outlives a call: sparse accumulators and output lists.
+"""Scratch memory of the CPU that outlives a call: sparse accumulators and output lists.
 
 A stamp array makes clearing unnecessary: a position counts as set only if it
 carries the current epoch. Epochs are bytes (an array of words costs four times
@@ -16,7 +16,7 @@ import numpy as np
 
 from spgraph.block.width import index_dtype
 
-__all__ = ["Workspace", "workspace"]
+__all__ = ["Workspace", "forget_workspaces", "workspace"]
 
 KEPT = 4
 ONE, LAST = np.uint8(1), np.uint8(255)
@@ -64,3 +64,8 @@ def workspace(size: int) -> Workspace:
         if len(kept) > KEPT:
             kept.popitem(last=False)
     return found
+
+
+def forget_workspaces() -> None:
+    """Give this thread's scratch memory back."""
+    getattr(_local, "kept", {}).clear()

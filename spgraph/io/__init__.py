@@ -1,4 +1,4 @@
-"""Graphs in and out: files, SciPy, NetworkX and NumPy.
+"""Graphs in and out: files, SciPy, NetworkX, NumPy, CuPy and DLPack.
 
 Every reader says on ``matrix.report`` what it dropped, merged or added, and
 raises `FormatError`, naming the line, for a file that is not what it claims.
@@ -10,12 +10,16 @@ from spgraph.io._write import write
 from spgraph.io.convert import as_matrix, from_networkx, from_numpy, from_scipy, to_networkx, to_scipy
 from spgraph.io.dimacs import read_dimacs
 from spgraph.io.edgelist import read_edgelist
+from spgraph.io.gpu import from_cupy, from_cupyx, from_dlpack, to_cupy, to_cupyx
 from spgraph.io.matrix_market import read_matrix_market
 
 __all__ = [
     "FormatError",
     "Report",
     "as_matrix",
+    "from_cupy",
+    "from_cupyx",
+    "from_dlpack",
     "from_networkx",
     "from_numpy",
     "from_scipy",
@@ -23,6 +27,8 @@ __all__ = [
     "read_dimacs",
     "read_edgelist",
     "read_matrix_market",
+    "to_cupy",
+    "to_cupyx",
     "to_networkx",
     "to_scipy",
     "write",

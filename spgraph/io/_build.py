@@ -9,30 +9,43 @@ import numpy as np
 from semirings.exceptions import InvalidValue
 from spgraph.io._coo import Csr
 
-__all__ = ["build_matrix"]
+__all__ = ["build_matrix", "finish"]
 
 
 def build_matrix(csr: Csr, order: str | None = None):
-    """A Matrix that takes over the arrays, with ``.report`` and ``.labels``.
+    """A Matrix on the context's device, with ``.report`` and ``.labels``; on the CPU it takes over the arrays.
 
     `order` is "natural" or "degree" (None: the context's), for square matrices.
     """
     from spgraph import context
+    from spgraph._room import making
     from spgraph.block import MatrixBlock
+
+    device = context.device()
+    iso = np.ndim(csr.values) == 0
+    values = csr.values
+    if iso:
+        values = np.full(min(csr.indices.size, 1), values)
+    with making(csr.report.source, device):
+        block = MatrixBlock(csr.nrows, csr.ncols, values.dtype, device=device)
+        iso = iso and values.size == 1
+        indptr, indices = device.to_device(csr.indptr), device.to_device(csr.indices)
+        values = values if iso else device.to_device(values)
+        block.set_csr(indptr, indices, values, iso=iso, symmetric=csr.symmetric)
+        return finish(block, csr.report, csr.labels, order)
+
+
+def finish(block, report, labels, order: str | None):
+    """The Matrix of a block in natural order, stored in the order that is wanted."""
+    from spgraph import context
     from spgraph.matrix import Matrix
 
     order = context.current().order if order is None else order
     if order not in context.ORDERS:
         raise InvalidValue(f"order: got {order!r}, wanted one of {', '.join(context.ORDERS)}")
-    iso = np.ndim(csr.values) == 0
-    values = csr.values
-    if iso:
-        values = np.full(min(csr.indices.size, 1), values)
-    block = MatrixBlock(csr.nrows, csr.ncols, values.dtype)
-    block.set_csr(csr.indptr, csr.indices, values, iso=iso and values.size == 1, symmetric=csr.symmetric)
-    if csr.nrows == csr.ncols:
+    if block.nrows == block.ncols:
         block.reorder(order)
     matrix: Any = Matrix._wrap(block)
-    matrix.report = csr.report
-    matrix.labels = csr.labels
+    matrix.report = report
+    matrix.labels = labels
     return matrix

@@ -17,6 +17,7 @@ from spgraph.io._build import build_matrix
 from spgraph.io._coo import Csr, Edges, invalid, tidy
 from spgraph.io._read import read
 from spgraph.io._report import Report
+from spgraph.io.gpu import from_cupyx, is_cupyx
 
 __all__ = ["as_matrix", "from_networkx", "from_numpy", "from_scipy", "to_networkx", "to_scipy"]
 
@@ -40,8 +41,8 @@ def from_scipy(sparse, *, dup_op=None, order=None):
     Parameters
     ----------
     sparse : scipy.sparse matrix or array, two-dimensional
-        The arrays of a CSR with sorted, distinct columns are shared, not copied:
-        they must not be written to as long as the Matrix is in use.
+        The arrays of a CSR with sorted, distinct columns are shared, not copied, if the
+        context's device is the CPU: they must not be written to as long as the Matrix is in use.
     dup_op : str or binary operator, optional
         Combines duplicate entries; SciPy means ``"plus"``, here they raise
         unless told.
@@ -82,8 +83,8 @@ def to_scipy(matrix, *, copy=True):
     ----------
     matrix : Matrix
     copy : bool
-        False shares the arrays where the Matrix has them in this layout (natural
-        order, a value for each entry): they must not be written to then.
+        False shares the arrays where the Matrix has them in this layout (on the CPU,
+        natural order, a value for each entry): they must not be written to then.
 
     Examples
     --------
@@ -93,11 +94,7 @@ def to_scipy(matrix, *, copy=True):
     """
     import scipy.sparse as sp
 
-    block = matrix._block
-    if copy or block.iso or not (block.rows.natural and block.cols.natural):
-        indptr, indices, values = matrix.to_csr()
-    else:
-        indptr, indices, values = block.indptr, block.indices, block.values
+    indptr, indices, values = matrix.to_csr() if copy else map(matrix._device.to_host, matrix._csr())
     result = sp.csr_array((values, indices, indptr), shape=matrix.shape)
     result.has_canonical_format = True
     return result
@@ -270,6 +267,8 @@ def from_numpy(array, missing_value=0, *, order=None):
 
 
 def _from_arrays(arrays):
+    if any(hasattr(array, "__cuda_array_interface__") for array in arrays):
+        return _from_gpu_arrays(*arrays)
     rows, cols = (np.asarray(ids) for ids in arrays[:2])
     values = np.asarray(arrays[2]) if len(arrays) == 3 else np.True_
     for ids, name in ((rows, "rows"), (cols, "cols")):
@@ -290,14 +289,21 @@ def _from_arrays(arrays):
     return build_matrix(tidy(edges))
 
 
+def _from_gpu_arrays(rows, cols, values=True):
+    from spgraph.matrix import Matrix
+
+    n = max((int(ids.max()) + 1 for ids in (rows, cols) if ids.size), default=0)
+    return Matrix.from_coo(rows, cols, values, nrows=n, ncols=n)
+
+
 def as_matrix(graph):
     """Whatever describes a graph, as a Matrix.
 
     Parameters
     ----------
-    graph : Matrix, SciPy sparse, NetworkX graph, 2-D array, (rows, cols[, values]) or path
-        A Matrix is returned as it is. In arrays, zero means no edge; a tuple of
-        arrays makes a square matrix just large enough for its ids.
+    graph : Matrix, SciPy or CuPy sparse, NetworkX graph, 2-D array, (rows, cols[, values]) or path
+        A Matrix is returned as it is. In arrays (NumPy's, CuPy's, PyTorch's ...), zero
+        means no edge; a tuple of arrays makes a square matrix just large enough for its ids.
 
     Returns
     -------
@@ -314,8 +320,12 @@ def as_matrix(graph):
         return graph
     if _is_scipy(graph):
         return from_scipy(graph)
-    if isinstance(graph, np.ndarray):
+    if isinstance(graph, np.ndarray) and not hasattr(graph, "__cuda_array_interface__"):
         return from_numpy(graph)
+    if is_cupyx(graph):
+        return from_cupyx(graph)
+    if hasattr(graph, "__dlpack__"):
+        return Matrix.from_dense(graph, missing_value=0)
     if isinstance(graph, (str, os.PathLike)):
         return read(graph)
     if isinstance(graph, (tuple, list)) and len(graph) in (2, 3):

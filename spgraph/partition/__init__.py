@@ -6,13 +6,19 @@ lies). On one device it decides the *order* only: ``natural`` (the identity) or
 lines). Objects carry their partition; the engine aligns operands whose
 partitions differ by rewriting one of them in place (``rehome``), which changes
 nothing that a caller can see.
+
+Partitions are compared by identity. The arrays of one lie on one device; `Partition.on`
+gives the same one elsewhere, always the same object.
 """
 
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
+
+from spgraph.kernels.device import HOST, Device
 
 __all__ = ["NATURAL", "Partition", "by_degree"]
 
@@ -22,16 +28,18 @@ class Partition:
 
     Parameters
     ----------
-    to_global : ndarray of int, shape (n,), optional
+    to_global : array of int, shape (n,), optional
         Global id of each local number. None stands for the identity on any n.
     name : str
         What ``Matrix.order`` shows.
+    device : Device
+        Where the arrays lie. The identity has none and fits every device.
 
     Attributes
     ----------
     natural : bool
         True for the identity; then both arrays are None.
-    to_global, to_local : ndarray or None
+    to_global, to_local : array or None
         The map and its inverse, both of shape (n,).
 
     Examples
@@ -42,30 +50,49 @@ class Partition:
     array([1, 2, 0])
     """
 
-    __slots__ = ("name", "natural", "to_global", "to_local")
+    __slots__ = ("__weakref__", "_copies", "device", "name", "natural", "to_global", "to_local")
 
-    def __init__(self, to_global: np.ndarray | None = None, name: str = "natural"):
+    def __init__(self, to_global: Any = None, name: str = "natural", *, device: Device = HOST):
         self.name = name
         self.natural = to_global is None
-        self.to_global: Any = to_global
+        self.device = device
+        self.to_global = to_global
         self.to_local: Any = None
+        self._copies: Any = None
         if to_global is not None:
-            self.to_local = np.empty_like(to_global)
-            self.to_local[to_global] = np.arange(to_global.size, dtype=to_global.dtype)
+            self.to_local = device.xp.empty_like(to_global)
+            self.to_local[to_global] = device.xp.arange(to_global.size, dtype=to_global.dtype)
 
     def __repr__(self):
         return f"Partition({self.name})"
 
     def __reduce__(self):
-        return (_natural, ()) if self.natural else (Partition, (self.to_global, self.name))
+        return (_natural, ()) if self.natural else (Partition, (self.device.to_host(self.to_global), self.name))
 
-    def locals_of(self, ids: np.ndarray) -> np.ndarray:
+    def on(self, device: Device) -> Partition:
+        """The same partition with its arrays on `device`: one object as long as somebody holds it."""
+        if self.natural or self.device is device:
+            return self
+        if self._copies is None:
+            self._copies = WeakValueDictionary({self.device: self})
+        copy = self._copies.get(device)
+        if copy is None:
+            ids = device.to_device(self.device.to_host(self.to_global))
+            copy = self._copies[device] = Partition(ids, self.name, device=device)
+            copy._copies = self._copies
+        return copy
+
+    def local_of(self, i: int) -> int:
+        """Local number of one global id."""
+        return i if self.natural else int(self.to_local[i])
+
+    def locals_of(self, ids: Any) -> Any:
         """Local numbers of global ids (a view or `ids` itself when natural)."""
-        return ids if self.to_local is None else self.to_local[ids]
+        return ids if self.natural else self.to_local[ids]
 
-    def globals_of(self, numbers: np.ndarray) -> np.ndarray:
+    def globals_of(self, numbers: Any) -> Any:
         """Global ids of local numbers."""
-        return numbers if self.to_global is None else self.to_global[numbers]
+        return numbers if self.natural else self.to_global[numbers]
 
 
 NATURAL = Partition()
@@ -75,8 +102,15 @@ def _natural() -> Partition:
     return NATURAL
 
 
-def by_degree(degree: np.ndarray, index_dtype: np.dtype) -> Partition:
+def by_degree(degree: Any, index_dtype: np.dtype, device: Device = HOST) -> Partition:
     """The order of falling degree; ties stay in natural order.
+
+    Parameters
+    ----------
+    degree : array of int, shape (n,), of `device`
+    index_dtype : dtype
+        Of the partition's arrays.
+    device : Device
 
     Examples
     --------
@@ -84,4 +118,4 @@ def by_degree(degree: np.ndarray, index_dtype: np.dtype) -> Partition:
     >>> by_degree(np.array([1, 3, 2, 3]), np.int32).to_global
     array([1, 3, 2, 0], dtype=int32)
     """
-    return Partition(np.argsort(-degree, kind="stable").astype(index_dtype), "degree")
+    return Partition(device.xp.argsort(-degree, kind="stable").astype(index_dtype), "degree", device=device)

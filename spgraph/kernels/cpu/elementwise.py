@@ -6,150 +6,48 @@ computed only where it is present. Three loops share that body:
 
 * ``chain_write``: over all positions, with mask, accumulator and write, in place on C;
 * ``chain_list``: over a list that bounds the result (a sparse operand of an
-  intersection), giving a list;
+  intersection), giving a list that starts at ``oidx[lo]``;
 * ``chain_reduce``: over all positions (or a list), combining what is present by a monoid.
 
-Data encoding: leaf n is given as (`p<n>`, `v<n>`): a bitmap (kind "b"), full
-("f", `p<n>` unused) or the driving list itself ("l", `v<n>` aligned with it).
-An iso leaf reads `v<n>[0]`. Work: one step per position or list entry.
+Data encoding: leaves and the statements for one position as in `kernels.trees`.
+Work: one step per position or list entry.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 import numpy as np
 
 from semirings import expr as ex
 from spgraph.kernels.cpu._specialise import Kernel, get_kernel_from_ast
+from spgraph.kernels.trees import AppliedNode, EwiseNode, Language, LeafNode, TreePrinter
 
 __all__ = ["AppliedNode", "EwiseNode", "LeafNode", "chain_kernel"]
 
 
-class LeafNode(NamedTuple):
-    """Operand number `number`: its dtype, kind ("b", "f" or "l") and whether it is iso."""
+class _Python(Language):
+    both, either = "and", "or"
+    compute = staticmethod(ex.to_python)
 
-    number: int
-    dtype: np.dtype
-    kind: str
-    iso: bool
+    def declare(self, name, dtype):
+        return []
 
+    def load(self, name, dtype, array, at):
+        return f"{name} = {array}[{at}]"
 
-class AppliedNode(NamedTuple):
-    """`expr` over Inputs "x" (the child) and "i" (the position)."""
+    def load_bit(self, name, array, at):
+        return f"{name} = {array}[{at}] != 0"
 
-    expr: ex.Expr
-    child: tuple
+    def keep_bit(self, name, text):
+        return f"{name} = {text}"
 
-
-class EwiseNode(NamedTuple):
-    """`expr` over Inputs "x", "y", "i"; `kind` add, mult or union (`defaults`: two scalar LeafNodes)."""
-
-    kind: str
-    expr: ex.Expr
-    left: tuple
-    right: tuple
-    defaults: tuple | None
-
-
-class _Printer:
-    """Prints a tree as statements; `value` gives (presence text or "True", value name, dtype)."""
-
-    def __init__(self):
-        self.lines: list[str] = []
-        self.count = 0
-        self.depth = 0
-
-    def say(self, text):
-        self.lines.append("    " * self.depth + text)
-
-    def name(self, stem):
-        self.count += 1
-        return f"{stem}{self.count}"
-
-    def assign(self, target, expression, operands):
-        """``target = expression``; operands maps input names to (variable, dtype)."""
-        operands = {name: operand for name, operand in operands.items() if operand is not None}
-        typed = ex.substitute(expression, {name: ex.Input(name, dtype) for name, (_, dtype) in operands.items()})
-        rename = {"i": "i"} | {name: variable for name, (variable, _) in operands.items()}
-        for line in ex.to_python(typed, target, rename, prefix=self.name("e") + "_"):
-            self.say(line)
-
-    def branch(self, test, target, expression, operands):
-        """The same under a condition ("else:" for the rest)."""
-        self.say(test)
-        self.depth += 1
-        self.assign(target, expression, operands)
-        self.depth -= 1
-
-    def zero(self, target, dtype):
-        # Numba wants a name bound on every path
-        self.branch("else:", target, ex.Const(dtype.type(0), dtype), {})
-
-    def value(self, node):
-        if isinstance(node, LeafNode):
-            return self._leaf(node)
-        if isinstance(node, AppliedNode):
-            present, child, dtype = self.value(node.child)
-            target = self.name("r")
-            if present == "True":
-                self.assign(target, node.expr, {"x": (child, dtype)})
-            else:
-                self.branch(f"if {present}:", target, node.expr, {"x": (child, dtype)})
-                self.zero(target, node.expr.dtype)
-            return present, target, node.expr.dtype
-        return self._ewise(node)
-
-    def _leaf(self, node):
-        at = "0" if node.iso else "q" if node.kind == "l" else "n"
-        value = self.name("x")
-        self.say(f"{value} = v{node.number}[{at}]")
-        if node.kind != "b":
-            return "True", value, node.dtype
-        bit = self.name("h")
-        self.say(f"{bit} = p{node.number}[n] != 0")
-        return bit, value, node.dtype
-
-    def _ewise(self, node):
-        hl, left, dl = self.value(node.left)
-        hr, right, dr = self.value(node.right)
-        target, dtype = self.name("r"), node.expr.dtype
-        pair = {"x": (left, dl), "y": (right, dr)}
-        if hl == hr == "True":
-            self.assign(target, node.expr, pair)
-            return "True", target, dtype
-        both = hr if hl == "True" else hl if hr == "True" else f"{hl} and {hr}"
-        self.branch(f"if {both}:", target, node.expr, pair)
-        if node.kind == "mult":
-            self.zero(target, dtype)
-            if both in (hl, hr):
-                return both, target, dtype
-            bit = self.name("h")
-            self.say(f"{bit} = {both}")
-            return bit, target, dtype
-        self._only(node, f"elif {hl}:" if hl != "True" else "else:", target, "x", (left, dl))
-        if hl == "True":
-            return "True", target, dtype
-        self._only(node, f"elif {hr}:" if hr != "True" else "else:", target, "y", (right, dr))
-        if hr == "True":
-            return "True", target, dtype
-        self.zero(target, dtype)
-        bit = self.name("h")
-        self.say(f"{bit} = {hl} or {hr}")
-        return bit, target, dtype
-
-    def _only(self, node, test, target, side, operand):
-        """The branch where only one side is present."""
-        if node.kind == "add":
-            self.branch(test, target, ex.cast(ex.Input("x", operand[1]), node.expr.dtype), {"x": operand})
-            return
-        self.say(test)
-        self.depth += 1
-        other = "y" if side == "x" else "x"
-        _, default, dtype = self._leaf(node.defaults[1 if side == "x" else 0])
-        self.assign(target, node.expr, {side: operand, other: (default, dtype)})
-        self.depth -= 1
+    def choose(self, cases):
+        lines = []
+        for number, (test, body) in enumerate(cases):
+            lines.append("else:" if test is None else f"{'elif' if number else 'if'} {test}:")
+            lines += ["    " + line for line in body]
+        return lines
 
 
 _MASK = """
@@ -199,9 +97,9 @@ def chain_write(lo, hi, gid, mpresent, mvals, cpresent, cvals, LEAVES):
 """
 
 _LIST = """
-def chain_list(tidx, gid, mpresent, mvals, oidx, ovals, LEAVES):
-    count = 0
-    for q in range(tidx.size):
+def chain_list(lo, hi, tidx, gid, mpresent, mvals, oidx, ovals, LEAVES):
+    count = lo
+    for q in range(lo, hi):
         n = tidx[q]
         if GLOBAL:
             i = gid[n]
@@ -214,7 +112,7 @@ def chain_list(tidx, gid, mpresent, mvals, oidx, ovals, LEAVES):
                 oidx[count] = n
                 ovals[count] = STORE(RESULT)
                 count += 1
-    return count
+    return count - lo
 """
 
 _REDUCE = """
@@ -262,12 +160,12 @@ def chain_kernel(loop: str, tree, leaves: int, result_dtype, consts: dict, ops: 
         As for `get_kernel`; "STORE" is added here, "ACC"'s and "ADD"'s second
         operand is what the tree yields (for "ADD": what STORE yields).
     """
-    printer = _Printer()
+    printer = TreePrinter(_Python())
     present, result, dtype = printer.value(tree)
     ops = dict(ops, STORE=(ex.cast(ex.Input("t", dtype), np.dtype(result_dtype)), ("t",)))
     text = _LOOPS[loop]
     text = text.replace("LEAVES", ", ".join(f"p{j}, v{j}" for j in range(leaves)))
-    text = text.replace("PRESENT", present if present != "True" else "ALWAYS").replace("RESULT", result)
+    text = text.replace("PRESENT", present or "ALWAYS").replace("RESULT", result)
     text = _indent_block(text, "MASK\n", _MASK.strip().splitlines())
     text = _indent_block(text, "BODY\n", printer.lines)
     function = ast.parse(text).body[0]

@@ -17,8 +17,8 @@ Data encoding: row s of A is `indices[begin[s]:end[s]]`; u and the output are
 lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`.
 
 Compile-time: A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
-ISO_OUT (values are not written), CHANGED, C_FULL.
-Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
+ISO_OUT (values are not written), CHANGED, C_FULL, FILTER (the changed set keeps what
+KEEP accepts). Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
 """
 
 
@@ -73,7 +73,7 @@ def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, st
 
 
 def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, stamp, epoch, oidx,
-                 ovals, limit, row_gid, col_gid):
+                 ovals, thunk, limit, row_gid, col_gid):
     size = fidx.size
     edges = 0
     for q in range(size):
@@ -115,7 +115,18 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
                     stamp[target] = epoch
                     oidx[changes] = target
                     changes += 1
+    kept = base
     if CHANGED:
         for q in range(base, changes):
-            ovals[q] = cvals[oidx[q]]
-    return added, changes - base
+            target = oidx[q]
+            t = cvals[target]
+            if FILTER:
+                i = row_gid[target] if GLOBAL else target
+                keep = KEEP(t, i, thunk)
+                if not keep:
+                    stamp[target] = 0  # no epoch
+                    continue
+                oidx[kept] = target
+            ovals[kept] = t
+            kept += 1
+    return added, kept - base

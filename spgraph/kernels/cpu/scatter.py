@@ -1,17 +1,18 @@
 """Assign, gather and compact: kernels whose work is the length of a list.
 
-Data encoding: lists are (`tidx`, `tvals`); C and the mask are bitmaps or full as
-in `pull`. Every kernel that writes into C returns how many entries it added.
+Data encoding: lists are (`tidx`, `tvals`), without repeats; C and the mask are bitmaps or
+full as in `pull`. `scatter` returns how many entries it added to C, the others how many
+they list: those of items lo..hi from place lo on.
 
 Compile-time: T_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, ACCUM, C_FULL, GLOBAL,
 ISO_OUT. Operators: STORE(t), ACC(c, t), KEEP(x, i, thunk).
 """
 
 
-def scatter(tidx, tvals, mpresent, mvals, cpresent, cvals):
+def scatter(lo, hi, tidx, tvals, mpresent, mvals, cpresent, cvals):
     """C<M>(accum) = T for a list T; entries of C outside T stay."""
     added = 0
-    for q in range(tidx.size):
+    for q in range(lo, hi):
         target = tidx[q]
         if MASKED:
             CHECK_MASK(target)
@@ -37,10 +38,10 @@ def scatter(tidx, tvals, mpresent, mvals, cpresent, cvals):
     return added
 
 
-def masked_list(tidx, tvals, mpresent, mvals, oidx, ovals):
+def masked_list(lo, hi, tidx, tvals, mpresent, mvals, oidx, ovals):
     """The entries of the list T that the mask allows; returns their number."""
-    count = 0
-    for q in range(tidx.size):
+    count = lo
+    for q in range(lo, hi):
         target = tidx[q]
         CHECK_MASK(target)
         if allowed:
@@ -49,13 +50,13 @@ def masked_list(tidx, tvals, mpresent, mvals, oidx, ovals):
                 t = tvals[0] if T_ISO else tvals[q]
                 ovals[count] = STORE(t)
             count += 1
-    return count
+    return count - lo
 
 
-def select_list(tidx, tvals, thunk, gid, mpresent, mvals, oidx, ovals):
+def select_list(lo, hi, tidx, tvals, thunk, gid, mpresent, mvals, oidx, ovals):
     """The entries of the list T that KEEP and the mask accept; returns their number."""
-    count = 0
-    for q in range(tidx.size):
+    count = lo
+    for q in range(lo, hi):
         target = tidx[q]
         if MASKED:
             CHECK_MASK(target)
@@ -69,11 +70,11 @@ def select_list(tidx, tvals, thunk, gid, mpresent, mvals, oidx, ovals):
             if not ISO_OUT:
                 ovals[count] = STORE(t)
             count += 1
-    return count
+    return count - lo
 
 
 def select_bitmap(lo, hi, tpresent, tvals, thunk, gid, mpresent, mvals, oidx, ovals):
-    """The same for a bitmap or full T, rows lo..hi; the list starts at `oidx[lo]`."""
+    """The same for a bitmap or full T."""
     count = lo
     for target in range(lo, hi):
         if not T_FULL:

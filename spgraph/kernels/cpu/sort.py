@@ -30,6 +30,7 @@ __all__ = [
     "count_duplicates",
     "gather_rows",
     "permute_csr",
+    "row_numbers",
     "sort_rows",
     "transpose_csr",
 ]
@@ -236,6 +237,11 @@ def _numpy_sort(nkeys, keys, key_map, payload, npayload, indptr, values):
 
 
 # ---- on CSR -------------------------------------------------------------------
+def row_numbers(indptr, nvals):
+    """The row of each of the `nvals` entries, int64."""
+    return np.repeat(np.arange(indptr.size - 1, dtype=np.int64), np.diff(indptr))
+
+
 def transpose_csr(nrows, ncols, indptr, indices, values, col_target=None):
     """The CSR of the transpose, rows sorted, whether or not those of the input are.
 

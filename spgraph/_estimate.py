@@ -1,0 +1,196 @@
+"""How much memory a graph takes: finished, while it is built, and with the vectors of an algorithm.
+
+The finished graph is exact. Peaks are what the sorts hold at most (`kernels/cpu/sort.py`, `kernels/cuda/sorting.py`),
+vectors are upper bounds per vertex, measured on random graphs of mean degree 8 to 32 with 64-bit weights;
+tests compare both with what is really used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semirings.dtypes import lookup_dtype
+from semirings.exceptions import InvalidValue, NoDevice
+from spgraph import _graphspec, context
+from spgraph._convert import to_size
+from spgraph._room import size_text
+from spgraph.kernels.cpu._pieces import narrow
+from spgraph.kernels.cuda.sorting import build_peak
+from spgraph.kernels.memory import Memory
+from spgraph.matrix import Matrix
+
+__all__ = ["Estimate", "estimate"]
+
+VECTORS = {"bfs": 20, "bfs_parents": 50, "sssp": 64, "pagerank": 72}  # bytes per vertex at most, results included
+UNKNOWN = Memory(None, None, None, None)
+
+
+class Estimate:
+    """What `estimate` found, in bytes; it prints as a table.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    nvals : int
+    dtype : DataType or None
+        None: an unweighted graph, which stores no values.
+    device : str
+    graph : int
+        The finished graph.
+    transpose : int
+        The transpose beside it; 0 if it was not asked for.
+    peak : int
+        At most, while the graph (and the transpose) is built from coordinates.
+    vectors : dict of str to int
+        What algorithms add to the graph, by their names.
+    free : int or None
+        What the device has free now; None if that cannot be told here.
+    """
+
+    __slots__ = ("_there", "device", "dtype", "free", "graph", "nvals", "peak", "shape", "transpose", "vectors")
+
+    def __init__(self, shape: tuple[int, int], nvals: int, dtype: Any, device: str, on_host: bool, transpose: bool,
+                 free: int | None, there: bool):
+        nrows, ncols = shape
+        itemsize = 0 if dtype is None else dtype.np_type.itemsize
+        self.shape, self.nvals, self.dtype, self.device, self.free = shape, nvals, dtype, device, free
+        self.graph = _csr(nrows, ncols, nvals, itemsize)
+        self.transpose = _csr(ncols, nrows, nvals, itemsize) if transpose else 0
+        sorting = _host_peak if on_host else build_peak
+        self.peak = max(self.graph, sorting(nrows, ncols, nvals, itemsize))
+        if transpose:
+            self.peak = max(self.peak, self.graph + self.transpose + _turning(ncols, nvals, itemsize, on_host))
+        self.vectors = {name: size * max(shape) for name, size in VECTORS.items()}
+        self._there = there
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether all of it is free now: the peak, and the graph with the largest vectors; None if not known here.
+
+        Of a Matrix that is on the device: its transpose, if asked for, and the vectors.
+        """
+        if self.free is None:
+            return None
+        added = self.transpose + max(self.vectors.values())
+        return (added if self._there else max(self.peak, self.graph + added)) <= self.free
+
+    def __repr__(self) -> str:
+        nrows, ncols = self.shape
+        kind = "unweighted" if self.dtype is None else self.dtype.name
+        rows = [("graph", self.graph), *([("transpose", self.transpose)] if self.transpose else [])]
+        rows += [("peak", self.peak), *self.vectors.items()]
+        lines = [f"Estimate  {nrows:,} x {ncols:,}, {self.nvals:,} entries, {kind}, on {self.device}"]
+        lines += [f"{name:<12}{size_text(size):>9}" for name, size in rows]
+        free = "not known here" if self.free is None else f"{size_text(self.free)} are free"
+        return "\n".join([*lines, f"{'fits':<12}{ {True: 'yes', False: 'no', None: '?'}[self.fits]:>9}  ({free})"])
+
+
+def estimate(
+    graph: Any = None,
+    *,
+    nvals: int | None = None,
+    nrows: int | None = None,
+    ncols: int | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+    transpose: bool = False,
+) -> Estimate:
+    """How much memory a graph takes, and whether it fits; nothing is built.
+
+    Parameters
+    ----------
+    graph : Matrix or str, optional
+        A Matrix, or a generator with its numbers such as ``"rmat:22"``, as the command line takes them (then `nvals`
+        is what it has at most). Instead of it: `nvals` and `nrows`.
+    nvals, nrows : int, optional
+        Entries and rows. An undirected edge is two entries.
+    ncols : int, optional
+        Default: `nrows`.
+    dtype : optional
+        Type of the values; by default the graph is unweighted and stores none.
+    device : str, optional
+        As for `Context`; default: the device in force. A GPU need not be there: then `free` is None.
+    transpose : bool, default False
+        With the transpose beside it, which products in the other direction need unless the graph is symmetric.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> import spgraph as sg
+    >>> e = sg.estimate(nvals=1_000_000_000, nrows=50_000_000, dtype="FP32", device="cpu")
+    >>> e.graph, e.peak
+    (8200000004, 28400000000)
+    >>> sg.estimate("rmat:22", device="cuda").nvals
+    134217728
+    """
+    shape, there = (0, 0), False
+    where, on_host, memory = _place(device)
+    if graph is not None:
+        if nvals is not None or nrows is not None or ncols is not None:
+            raise TypeError("estimate: a graph and nvals, nrows or ncols were given, but one of them was wanted")
+        if isinstance(graph, Matrix):
+            shape, nvals, dtype = graph.shape, graph.nvals, None if graph._block.iso else graph.dtype
+            there = graph.device == where
+        else:
+            n, nvals, weighted = _generated(graph)
+            shape, dtype = (n, n), weighted if dtype is None else dtype
+    elif nvals is None or nrows is None:
+        raise TypeError("estimate: wanted a graph, or nvals and nrows")
+    else:
+        nvals, nrows = to_size(nvals, "estimate", "nvals"), to_size(nrows, "estimate", "nrows")
+        shape = nrows, nrows if ncols is None else to_size(ncols, "estimate", "ncols")
+    found = None if dtype is None else lookup_dtype(dtype)
+    return Estimate(shape, nvals, found, where, on_host, transpose, memory.free, there)
+
+
+def _place(device: Any) -> tuple[str, bool, Memory]:
+    """Name of a device, whether it is the CPU, and its memory; a GPU that is named may be another machine's."""
+    try:
+        found = context.device() if device is None else context.find_device(device, "estimate: device")
+    except NoDevice:
+        return device, False, UNKNOWN
+    return found.name, found.on_host, found.memory()
+
+
+def _generated(spec: Any) -> tuple[int, int, Any]:
+    """Vertices, entries (at most) and dtype of a generator's graph."""
+    if not isinstance(spec, str) or not _graphspec.is_generator(spec):
+        forms = ", ".join(_graphspec.FORMS.values())
+        raise InvalidValue(f"estimate: graph is {spec!r}, but a Matrix or a generator was wanted: {forms}")
+    call, numbers = _graphspec.parse(spec)
+    first, second = numbers[0], numbers[1] if len(numbers) > 1 else None
+    if call.__name__ == "rmat":
+        return 1 << first, 2 * (second or 16) << first, None
+    if call.__name__ == "uniform":
+        return first, first * (second or 16), None
+    if call.__name__ == "grid":
+        rows, cols = first, second or first
+        return rows * cols, 2 * (2 * rows * cols - rows - cols), "INT64"
+    return first, first * (first - 1) if call.__name__ == "complete" else 2 * first, None
+
+
+def _width(count: int) -> int:
+    """Bytes of an index or offset 0..count."""
+    return np.dtype(narrow(count)).itemsize
+
+
+def _csr(nrows: int, ncols: int, nvals: int, itemsize: int) -> int:
+    return (nrows + 1) * _width(nvals) + nvals * (_width(ncols) + itemsize)
+
+
+def _host_peak(nrows: int, ncols: int, nvals: int, itemsize: int) -> int:
+    """Rows and columns are dealt and sorted by turns: two of each, and three times the values."""
+    return 2 * _width(nvals) * nrows + (2 * _width(nrows) + 2 * _width(ncols) + 3 * itemsize) * nvals
+
+
+def _turning(nrows: int, nvals: int, itemsize: int, on_host: bool) -> int:
+    """What transposing holds beside both matrices."""
+    offset = _width(nvals)
+    if on_host:
+        return (2 * offset + itemsize) * nvals
+    return offset * (nrows + nvals) if itemsize else offset * nrows

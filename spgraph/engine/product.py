@@ -1,0 +1,185 @@
+"""One matrix-vector product made ready: its operands, its operators as kernels take them, what is known of its result.
+
+How it runs is for `products_cpu` and `products_cuda`, one class each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semirings import expr as ex
+from semirings.expr import cast_array
+from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.engine.mask import MASK_CONSTS, Mask, MaskView
+from spgraph.engine.operators import accumulate
+
+__all__ = ["NO_IDS", "Filter", "Product", "cast_scalar"]
+
+INT64 = np.dtype(np.int64)
+ISO_OPERANDS = frozenset({"a", "u"})
+NO_IDS = np.empty(0, np.int64)
+ZERO = ex.Const(np.int64(0), INT64)
+DENSE_SHARE = 8  # a u with more than size / this entries is gathered without branches
+
+
+class Filter(NamedTuple):
+    """Which changed entries count: a typed select operator over (value, position, thunk)."""
+
+    op: Any
+    thunk: Any
+
+    def ops(self, dtype) -> dict:
+        """KEEP over stored values of `dtype`."""
+        mapping = {"x": ex.Input("x", dtype), "thunk": ex.Input("thunk", self.thunk.dtype), "j": ZERO}
+        return {"KEEP": (ex.cast(ex.substitute(self.op.expr, mapping), np.bool_), ("x", "i", "thunk"))}
+
+
+class Term(NamedTuple):
+    """What does not change between calls with the same operator and types."""
+
+    mult: tuple  # (Expr, input names) over a, u, i, k
+    dtype: np.dtype  # the monoid's type
+    idempotent: bool
+    stops: bool  # rows are expected to reach a terminal value: any, or a Boolean (the least number of a type is rare)
+    constant: np.generic | None  # the product's value when it depends on no operand
+    uses: frozenset
+
+
+_terms: dict = {}
+
+
+def _term(semiring, flipped: bool, a_dtype, u_dtype) -> Term:
+    key = (semiring.key, flipped, a_dtype, u_dtype)
+    term = _terms.get(key)
+    if term is not None:
+        return term
+    op, monoid = semiring.binaryop, semiring.monoid
+    i, k = ex.Input("i", INT64), ex.Input("k", INT64)
+    first, second = ("u", "a") if flipped else ("a", "u")
+    dtypes = {"a": a_dtype, "u": u_dtype}
+    mapping = {
+        "x": ex.cast(ex.Input(first, dtypes[first]), op.type.np_type),
+        "y": ex.cast(ex.Input(second, dtypes[second]), op.type2.np_type),
+    }
+    # a product A(i,k) u(k,0), or u(0,k) A(k,i)
+    names = (ZERO, k, k, i) if flipped else (i, k, k, ZERO)
+    mapping |= dict(zip(("ix", "jx", "iy", "jy"), names))
+    dtype = monoid.type.np_type
+    expr = ex.cast(ex.substitute(op.expr, mapping), dtype)
+    uses = ex.inputs(expr)
+    constant = None if uses else dtype.type(ex.evaluate(expr, {}))
+    term = Term((expr, ("a", "u", "i", "k")), dtype, bool(monoid.idempotent or monoid.terminal_any),
+                bool(monoid.terminal_any or (dtype == np.bool_ and monoid.terminal is not None)), constant, uses)
+    _terms[key] = term
+    return term
+
+
+class Product:
+    """C<M, replace> (accum)= A u over a semiring.
+
+    ``push(limit)`` scatters from the entries of u, and does nothing and returns False if they have more than
+    `limit` edges; ``pull()`` gathers into the rows of C.
+    """
+
+    __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "mask", "out", "replace", "semiring", "term",
+                 "transposed", "u", "view")
+
+    def __init__(self, out: VectorBlock, mask: Mask | None, view: MaskView, accum, replace: bool, A: MatrixBlock,
+                 transposed: bool, u: VectorBlock, semiring, flipped: bool, changed: VectorBlock | None,
+                 kept: Filter | None, fresh: bool):
+        self.out = out
+        self.mask = mask
+        self.view = view
+        self.accum = accum
+        self.replace = replace
+        self.A = A
+        self.transposed = transposed
+        self.u = u
+        self.semiring = semiring
+        self.flipped = flipped
+        self.changed = changed
+        self.filter = kept
+        self.fresh = fresh
+        self.term = _term(semiring, flipped, A.dtype, u.dtype)
+
+    def iso_value(self):
+        """The one value of all entries of the result, or None."""
+        term = self.term
+        if not term.idempotent or not term.uses <= ISO_OPERANDS:
+            return None
+        if term.constant is not None:
+            return term.constant
+        env = {}
+        for name, block in (("a", self.A), ("u", self.u)):
+            if name in term.uses:
+                if not block.iso:
+                    return None
+                env[name] = block.values[0]
+        return term.dtype.type(ex.evaluate(term.mult[0], env))
+
+    def combines_in_place(self) -> bool:
+        """Whether the accumulator is the monoid's own operator, so that terms can go straight into C."""
+        return (self.accum is not None and (self.mask is None or not self.replace)
+                and self.out.dtype == self.term.dtype and self.accum.key == self.semiring.monoid.binaryop.key)
+
+    def looks_densely(self) -> bool:
+        """Whether a row is gathered whole, without branches, instead of entry by entry up to a terminal value."""
+        return not self.term.stops and self.u.nvals * DENSE_SHARE >= self.u.size
+
+    def ids(self, A: MatrixBlock, swap: bool = False) -> tuple:
+        """Global ids of the output's rows and of u's entries, as the kernels take them."""
+        out_ids, in_ids = (A.cols, A.rows) if swap else (A.rows, A.cols)
+        return (NO_IDS if out_ids.natural else out_ids.to_global), (NO_IDS if in_ids.natural else in_ids.to_global)
+
+    def key(self, A: MatrixBlock) -> tuple:
+        """What every kernel of this product depends on."""
+        return (self.semiring.key, self.flipped, A.dtype, A.iso, self.u.dtype, self.u.iso, self.view.code,
+                self.view.values.dtype, A.rows.natural and A.cols.natural)
+
+    def consts(self, A: MatrixBlock) -> dict:
+        """Constants that every kernel of this product takes."""
+        monoid, term = self.semiring.monoid, self.term
+        terminal = monoid.terminal
+        positional = bool(term.uses & {"i", "k"}) or (self.filter is not None and self.filter.op.positional)
+        return {
+            **MASK_CONSTS[self.view.code],
+            "IDENTITY": monoid.start,
+            "ANY": bool(monoid.terminal_any),
+            "HAS_TERMINAL": terminal is not None,
+            "TERMINAL": terminal if terminal is not None else False,
+            "A_ISO": A.iso,
+            "U_ISO": self.u.iso,
+            "GLOBAL": positional and not (A.rows.natural and A.cols.natural),
+        }
+
+    def ops(self, out_dtype) -> dict:
+        """MULT, ADD, STORE and ACC, as far as they are needed."""
+        term = self.term
+        add = self.semiring.monoid.binaryop
+        combined = ex.substitute(add.expr, {"x": ex.Input("s", term.dtype), "y": ex.Input("t", term.dtype)})
+        ops = {
+            "MULT": term.mult,
+            "ADD": (ex.cast(combined, term.dtype), ("s", "t")),
+            "STORE": (ex.cast(ex.Input("t", term.dtype), out_dtype), ("t",)),
+        }
+        if self.accum is not None:
+            ops["ACC"] = accumulate(self.accum, out_dtype, term.dtype)
+        return ops
+
+
+def cast_scalar(value, dtype):
+    """`value` in another dtype, by the rules of `semirings.expr.cast`."""
+    if value.dtype == dtype:
+        return value
+    key = (value.tobytes(), value.dtype, dtype)
+    found = _casts.get(key)
+    if found is None:
+        if len(_casts) > 1000:
+            _casts.clear()
+        found = _casts[key] = cast_array(value, dtype)[()]
+    return found
+
+
+_casts: dict = {}

@@ -1,0 +1,186 @@
+"""Matrix-vector products on the CPU: threads over ranges of columns (push) or of rows (pull)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.engine.mask import EMPTY_BITS
+from spgraph.engine.product import Product, cast_scalar
+from spgraph.engine.vector_write import differences, write
+from spgraph.engine.workspace import workspace
+from spgraph.kernels.cpu import pull as pull_kernels
+from spgraph.kernels.cpu import push as push_kernels
+from spgraph.kernels.cpu._specialise import Block, get_kernel
+from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, parallel_for, threads
+
+__all__ = ["CpuProduct"]
+
+LONG_LIST = 64  # a list is long from size / this on
+MOST_RANGES = 16  # column ranges that push is spread over; each costs an offset per row
+NO_THUNK = np.int8(0)
+
+_kernels: dict = {}
+
+
+class CpuProduct(Product):
+    """See `Product`."""
+
+    __slots__ = ()
+
+    # ---- push ------------------------------------------------------------------
+    def push(self, limit: float) -> bool:
+        """Scatter from the entries of u; False (and nothing done) if they have more than `limit` edges."""
+        out = self.out
+        self.u.to_sparse()
+        if self.fresh:
+            result = self._push_list(limit, out.dtype)
+            if result is None:
+                return False
+            out.set_sparse(*result[:2], iso=result[2], sorted=result[3])
+            return True
+        if self.combines_in_place():
+            return self._push_scatter(limit)
+        result = self._push_list(limit, self.term.dtype)
+        if result is None:
+            return False
+        before = out.copy() if self.changed is not None else None
+        pending = VectorBlock(out.size, self.term.dtype, out.partition)
+        pending.set_sparse(*result[:2], iso=result[2], sorted=result[3])
+        write(out, self.mask, self.accum, self.replace, pending)
+        if before is not None:
+            self.changed.assume(differences(before, out))
+        return True
+
+    def _push_list(self, limit, dtype):
+        u, view, term = self.u, self.view, self.term
+        A = self.A.oriented(not self.transposed)
+        iso = self.iso_value()
+        key = ("list", *self.key(A), dtype, iso is None)
+        kernel = _kernels.get(key)
+        if kernel is None:
+            kernel = self._make(key, push_kernels.push_list, A, dtype, ISO_OUT=iso is not None)
+        space = workspace(self.out.size)
+        if iso is None:
+            values = space.array("values", dtype)
+            acc = space.array("acc", term.dtype)
+        else:
+            values = acc = EMPTY_BITS
+        args = (u.indices, u.values, A.indices, A.values, view.present, view.values, space.stamp, space.next_epoch(),
+                acc, space.indices, values)
+        parts = self._spread(kernel, A, limit, args)
+        if parts is None:
+            return None
+        pieces = [slice(base, base + count) for base, count in parts if count]
+        if iso is None:
+            return _gathered(space.indices, pieces), _gathered(values, pieces), False, False
+        indices, ascending = _found(space, pieces)
+        return indices, np.array([cast_scalar(iso, dtype)]), True, ascending
+
+    def _spread(self, kernel, A, limit, args):
+        """Run a push kernel on one thread, or on ranges of columns: [(base, result)], None if above the limit."""
+        ids = self.ids(A, swap=True)
+        work = self.u.nvals * (8 + A.nvals // max(A.nrows, 1))
+        alone = float(limit if threads() == 1 else min(limit, PARALLEL_WORK))
+        result = kernel(work, 0, A.indptr, A.indptr[1:], *args, alone, *ids)
+        edges = -1 - (result[0] if type(result) is tuple else result)
+        if edges < 0:
+            return [(0, result)]
+        if edges > limit:
+            return None
+        ranges = A.column_ranges(min(threads(), MOST_RANGES))
+        calls = [(base, begin, end, *args, math.inf, *ids) for base, begin, end in ranges]
+        return [(base, result) for (base, _, _), result in zip(ranges, parallel_calls(kernel, int(edges), calls))]
+
+    def _push_scatter(self, limit) -> bool:
+        u, view, out, changed, kept = self.u, self.view, self.out, self.changed, self.filter
+        A = self.A.oriented(not self.transposed)
+        out.writable_bitmap(full=True)
+        full = out.format == "full"
+        key = ("scatter", *self.key(A), full, changed is None, kept and (kept.op.key, kept.thunk.dtype))
+        kernel = _kernels.get(key)
+        if kernel is None:
+            kernel = self._make(key, push_kernels.push_scatter, A, out.dtype, CHANGED=changed is not None, C_FULL=full,
+                                FILTER=kept is not None)
+        space = workspace(out.size)
+        args = (u.indices, u.values, A.indices, A.values, view.present, view.values,
+                EMPTY_BITS if full else out.present, out.values, space.stamp, space.next_epoch(), space.indices,
+                EMPTY_BITS if changed is None else space.array("values", out.dtype),
+                NO_THUNK if kept is None else kept.thunk)
+        parts = self._spread(kernel, A, limit, args)
+        if parts is None:
+            return False
+        added = sum(result[0] for _, result in parts)
+        if added:
+            out.set_bitmap(out.present, out.values, out.nvals + added)
+        if changed is not None:
+            pieces = [slice(base, base + result[1]) for base, result in parts if result[1]]
+            indices, ascending = _found(space, pieces)
+            values = out.values[indices] if ascending else _gathered(space.array("values", out.dtype), pieces)
+            changed.set_sparse(indices, values, sorted=ascending, partition=out.partition)
+            self.filter = None  # it was applied
+        return True
+
+    # ---- pull ------------------------------------------------------------------
+    def pull(self) -> None:
+        """Gather into every allowed row of C, in place."""
+        u, view, out, accum, changed = self.u, self.view, self.out, self.accum, self.changed
+        A = self.A.oriented(self.transposed)
+        u.to_bitmap()
+        fresh = self.fresh
+        full = not fresh and accum is not None and (self.mask is None or not self.replace) and out.nvals == out.size
+        c_iso = full and out.iso
+        before = out.values
+        if fresh or c_iso:
+            present = EMPTY_BITS if c_iso else np.empty(out.size, np.uint8)
+            values = np.empty(out.size, out.dtype)
+        else:
+            out.writable_bitmap(full=full)
+            present, values = EMPTY_BITS if full else out.present, out.values
+            before = values
+        noting = changed is not None and not fresh
+        bits = np.zeros(out.size, np.uint8) if noting else EMPTY_BITS
+        u_full = u.format == "full"
+        gather = "gather_all" if self.looks_densely() else "gather_until"
+        key = (gather, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting,
+               None if fresh or accum is None else accum.key)
+        kernel = _kernels.get(key)
+        if kernel is None:
+            kernel = self._make(key, pull_kernels.pull, A, out.dtype, U_FULL=u_full, REPLACE=self.replace,
+                                ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh, CHANGED=noting,
+                                GATHER=Block(gather))
+        work = A.nvals + A.nrows
+        args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
+                present, values, before, bits, *self.ids(A))
+        counts = parallel_for(kernel, A.row_ranges(), work, args)
+        nvals = sum(count for count, _ in counts)
+        out.set_bitmap(present, values, nvals)
+        if noting:
+            changed.set_bitmap(bits, values.copy(), sum(number for _, number in counts), partition=out.partition)
+
+    def _make(self, key, template, A: MatrixBlock, out_dtype, **consts):
+        ops = self.ops(out_dtype)
+        if self.filter is not None:
+            ops |= self.filter.ops(out_dtype)
+        kernel = _kernels[key] = get_kernel(template, {**self.consts(A), **consts}, ops)
+        return kernel
+
+
+def _found(space, pieces):
+    """The positions that a push has stamped, and whether they are ascending.
+
+    Pushing on from a long list in ascending order is up to three times faster than
+    in the order of discovery, and reading it off the stamps costs less than sorting.
+    """
+    if sum(piece.stop - piece.start for piece in pieces) * LONG_LIST < space.size:
+        return _gathered(space.indices, pieces), False
+    return np.flatnonzero(space.stamp == space.epoch).astype(space.indices.dtype), True
+
+
+def _gathered(array, pieces):
+    """The pieces of a workspace's array, copied into one."""
+    if len(pieces) == 1:
+        return array[pieces[0]].copy()
+    return np.concatenate([array[piece] for piece in pieces]) if pieces else array[:0].copy()

@@ -1,0 +1,337 @@
+"""Matrix-vector products on a GPU: push from an edge-balanced list, pull by bins of rows.
+
+Launches: push, one and one that clears up after it (and one before it for a list that did not come from a
+push through the same matrix); pull, one. Nothing is waited for but the numbers that a program asks
+for: the length of the result comes with the edges that it has, so the next push needs no other wait.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.block.width import index_dtype
+from spgraph.engine.mask import EMPTY_BITS
+from spgraph.engine.operators import store
+from spgraph.engine.product import Product, cast_scalar
+from spgraph.engine.vector_write import differences, write
+from spgraph.kernels.cuda.assemble import hardware_atomic
+
+__all__ = ["CudaProduct"]
+
+COUNT_BITS = 30  # of a result that holds edges and entries, see push.cuh
+COUNT_MASK = (1 << COUNT_BITS) - 1
+WARP = 32
+NO_THUNK = np.int8(0)
+NO_PREFIX = np.empty(0, np.int64)
+EMPTY_WORDS = np.empty(0, np.uint32)
+EMPTY_INDICES = np.empty(0, np.int32)
+LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
+BINS = (2048, 48, 6)  # rows with more entries than these go to 256, 32 and 8 threads each, the rest to 2
+# select operators by which a value that is accepted once stays accepted, for monoids that only go down or only up
+DOWNWARD = frozenset({"valuelt", "valuele"})
+UPWARD = frozenset({"valuegt", "valuege"})
+
+
+class CudaProduct(Product):
+    """See `Product`."""
+
+    __slots__ = ()
+
+    # ---- push ------------------------------------------------------------------
+    def push(self, limit: float) -> bool:
+        """Scatter from the entries of u; False (and nothing done) if they have more than `limit` edges."""
+        out, u = self.out, self.u
+        if u.nvals > COUNT_MASK:
+            return False
+        u.to_sparse()
+        A = self.A.oriented(not self.transposed)
+        prefix, edges = _queue(u, A)
+        if edges > limit:
+            return False
+        if self.fresh:
+            self._push_new(A, prefix, edges, out, out.dtype)
+        elif self.combines_in_place():
+            self._push_scatter(A, prefix, edges)
+        else:
+            before = out.copy() if self.changed is not None else None
+            T = VectorBlock(out.size, self.term.dtype, out.partition, device=out.device)
+            self._push_new(A, prefix, edges, T, self.term.dtype)
+            write(out, self.mask, self.accum, self.replace, T)
+            if before is not None:
+                self.changed.assume(differences(before, out))
+        return True
+
+    def _push_new(self, A: MatrixBlock, prefix, edges: int, result: VectorBlock, dtype) -> None:
+        """`result` (C itself, or a vector of its size) becomes A u within the mask; how many entries it has is pending."""
+        u, view, term, device = self.u, self.view, self.term, self.out.device
+        monoid, size = self.semiring.monoid, self.out.size
+        iso = self.iso_value()
+        any_, follows = bool(monoid.terminal_any), _follows(A)
+        summed = iso is None and not any_
+        bitmap = edges * LONG_SHARE >= size and (not summed or dtype == term.dtype)
+        key = ("push list", *self.key(A), dtype, iso is None, follows, bitmap)
+        kernel = device.kernels.get(key)
+        if kernel is None:
+            kernel = self._make(key, "push.push_list", A, dtype, ISO_OUT=iso is not None, BITMAP=bitmap,
+                                NEXT=follows and not bitmap, VALUES=iso is None and any_)
+        args = (prefix, edges, A.indptr, u.indices, u.values, A.indices, A.values, view.present, view.values)
+        ids, blocks = self.ids(A, swap=True), _blocks(edges, device)
+        if bitmap:
+            xp = device.xp
+            present = xp.zeros(size, np.uint8)
+            values = (_single(iso, dtype) if iso is not None else device.filled(size, monoid.start, dtype) if summed
+                      else xp.empty(size, dtype))
+            acc, written = (values, EMPTY_BITS) if summed else (EMPTY_BITS, EMPTY_BITS if iso is not None else values)
+            later = kernel(u.nvals, (*args, present, acc, EMPTY_INDICES, written, NO_PREFIX, *ids), blocks=blocks)
+            result.set_bitmap_later(present, values, lambda: later.get()[0], iso=iso is not None,
+                                    padding=monoid.start if summed else None, partition=self.out.partition)
+            return
+        found = _Found(A, size, edges, dtype, iso, self.out.partition)
+        with device.lock:  # marks and accumulators are the device's, whichever thread asks
+            acc = _accumulator(device, size, monoid, term.dtype) if summed else EMPTY_BITS
+            found.later = kernel(u.nvals, (*args, _marks(device, size), acc, found.indices, found.values, found.prefix,
+                                           *ids), blocks=blocks)
+            if summed:
+                found.fetch(acc, monoid, reset=True)
+        result.set_pending(found.settle)
+
+    def _push_scatter(self, A: MatrixBlock, prefix, edges: int) -> None:
+        u, view, out, changed, kept = self.u, self.view, self.out, self.changed, self.filter
+        device, size, dtype, monoid = out.device, out.size, out.dtype, self.semiring.monoid
+        out.writable_bitmap(full=True)
+        full = out.format == "full"
+        if not full:
+            _pad(out, monoid.start)
+        early = kept is not None and _is_monotone(kept.op, monoid)
+        follows = changed is not None and _follows(A)
+        key = ("push scatter", *self.key(A), full, changed is None, follows,
+               (kept.op.key, kept.thunk.dtype) if early else None)
+        kernel = device.kernels.get(key)
+        if kernel is None:
+            kernel = self._make(key, "push.push_scatter", A, dtype, CHANGED=changed is not None, C_FULL=full,
+                                BITMAP=False, FILTER=early, NEXT=follows, VALUES=False)
+        found = _Found(A, size, edges if changed is not None else 0, dtype, None, out.partition)
+        before, bits, values = out.nvals, out.present, out.values
+        with device.lock:
+            args = (prefix, edges, A.indptr, u.indices, u.values, A.indices, A.values, view.present, view.values,
+                    EMPTY_BITS if full else bits, values, EMPTY_WORDS if changed is None else _marks(device, size),
+                    found.indices, found.values, found.prefix, kept.thunk if early else NO_THUNK,
+                    *self.ids(A, swap=True))
+            later = found.later = kernel(u.nvals, args, blocks=_blocks(edges, device))
+            if changed is not None:
+                found.fetch(values, monoid, reset=False)  # now: later they may be others
+        if not full:
+            out.set_bitmap_later(bits, values, lambda: before + later.get()[0][1], least=before, padding=monoid.start)
+        if changed is not None:
+            changed.become(size, dtype)
+            changed.set_pending(found.settle, partition=found.partition)
+            if early:
+                self.filter = None
+
+    # ---- pull ------------------------------------------------------------------
+    def pull(self) -> None:
+        """Gather into every allowed row of C, in place."""
+        u, view, out, accum, changed = self.u, self.view, self.out, self.accum, self.changed
+        device, xp = out.device, out.device.xp
+        A = self.A.oriented(self.transposed)
+        u.to_bitmap()
+        fresh = self.fresh
+        full = not fresh and accum is not None and (self.mask is None or not self.replace) and out.nvals == out.size
+        c_iso = full and out.iso
+        before = out.values if c_iso else EMPTY_BITS
+        if fresh or c_iso:
+            present = EMPTY_BITS if c_iso else xp.empty(out.size, np.uint8)
+            values = xp.empty(out.size, out.dtype)
+        else:
+            out.writable_bitmap(full=full)
+            present, values = EMPTY_BITS if full else out.present, out.values
+        noting = changed is not None and not fresh
+        bits = xp.zeros(out.size, np.uint8) if noting else EMPTY_BITS
+        u_full = u.format == "full"
+        dense = self.looks_densely()
+        key = ("pull", dense, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting,
+               None if fresh or accum is None else accum.key)
+        kernel = device.kernels.get(key)
+        if kernel is None:
+            kernel = self._make(key, "pull.pull_all" if dense else "pull.pull_until", A, out.dtype, U_FULL=u_full,
+                                REPLACE=self.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh,
+                                CHANGED=noting)
+        args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
+                present, values, before, bits, *self.ids(A))
+        if dense:
+            bins = _bins(A)
+            later = kernel(A.nrows, (*bins.args, *args), blocks=bins.blocks)
+        else:
+            later = kernel(A.nrows, args)
+        partition = out.partition
+        if full:
+            out.set_bitmap(out.present, values, out.size)
+        else:
+            out.set_bitmap_later(present, values, lambda: later.get()[0][0])
+        if noting:
+            copy, dtype = values.copy(), out.dtype
+            changed.become(out.size, dtype)
+            changed.set_bitmap_later(bits, copy, lambda: later.get()[0][1], partition=partition)
+
+    # ---- kernels ---------------------------------------------------------------
+    def _make(self, key, name: str, A: MatrixBlock, out_dtype, **consts):
+        device, monoid = self.out.device, self.semiring.monoid
+        ops = self.ops(out_dtype)
+        if self.filter is not None:
+            ops |= self.filter.ops(out_dtype)
+        consts = {**self.consts(A), "ATOMIC": hardware_atomic(monoid), **consts}
+        kernel = device.kernels[key] = device.kernel(name, consts, ops)
+        return kernel
+
+
+def _blocks(edges: int, device) -> int:
+    """Blocks of four warps: 32 edges to a warp, as long as there are not more blocks than run at once."""
+    return max(1, min(-(-edges // (4 * WARP)), 12 * device.multiprocessors))
+
+
+def _unpacked(result: int) -> tuple[int, int]:
+    """Entries of a list, and their edges."""
+    return result & COUNT_MASK, result >> COUNT_BITS
+
+
+def _follows(A: MatrixBlock) -> bool:
+    """Whether a result is likely to be pushed through the same matrix."""
+    return A.nrows == A.ncols and A.rows is A.cols
+
+
+def _is_monotone(op, monoid) -> bool:
+    """Whether a value that `op` accepts stays accepted while the monoid goes on combining."""
+    label = getattr(monoid.binaryop.expr, "label", "")
+    name = op.name
+    return (label in ("fmin", "minimum") and name in DOWNWARD) or (label in ("fmax", "maximum") and name in UPWARD)
+
+
+def _queue(u: VectorBlock, A: MatrixBlock) -> tuple[Any, int]:
+    """The running sum of row lengths along u's list, and the sum of all; may put the list into another order."""
+    if u.queue is not None and u.queue[0] is A.indptr:
+        return u.queue[1:]
+    device, xp, count = u.device, u.device.xp, u.nvals
+    key = "push queue", u.iso
+    kernel = device.kernels.get(key)
+    if kernel is None:
+        kernel = device.kernels[key] = device.kernel("queue.make", {"VALUES": not u.iso}, {})
+    indices, prefix = xp.empty(count, u.indices.dtype), xp.empty(count, np.int64)
+    values = EMPTY_BITS if u.iso else xp.empty(count, u.dtype)
+    later = kernel(count, (A.indptr, u.indices, u.values, indices, values, prefix))
+    edges = _unpacked(later.get()[0])[1]
+    u.set_sparse(indices, u.values if u.iso else values, iso=u.iso, sorted=count < 2)
+    u.queue = A.indptr, prefix, edges
+    return prefix, edges
+
+
+class _Found:
+    """The list that a push makes, with room for all that may come; how long it is, `later` will say."""
+
+    __slots__ = ("A", "indices", "iso", "later", "partition", "prefix", "values")
+
+    def __init__(self, A: MatrixBlock, size: int, edges: int, dtype, iso, partition):
+        xp, room = A.device.xp, min(edges, size)
+        self.A = A
+        self.iso = None if iso is None else _single(iso, dtype)
+        self.indices = xp.empty(room, index_dtype(size))
+        self.values = EMPTY_BITS if iso is not None else xp.empty(room, dtype)
+        self.prefix = xp.empty(room, np.int64) if _follows(A) else NO_PREFIX
+        self.partition = partition
+        self.later: Any = None
+
+    def fetch(self, source, monoid, *, reset: bool) -> None:
+        """Values come from their places in `source`, which get the identity back if it is to be `reset`."""
+        device = self.A.device
+        key = "queue fetch", source.dtype, self.values.dtype, reset, monoid.key
+        kernel = device.kernels.get(key)
+        if kernel is None:
+            kernel = device.kernels[key] = device.kernel(
+                "queue.fetch", {"RESET": reset, "IDENTITY": monoid.start},
+                {"STORE": store(source.dtype, self.values.dtype)})
+        kernel(self.indices.size, (self.later.places()[0], self.indices, source, self.values))
+
+    def settle(self, block: VectorBlock) -> None:
+        """The list becomes the content of a block; waits for its length."""
+        result = self.later.get()[0]
+        count, edges = _unpacked(result[0] if type(result) is tuple else result)
+        indices, sorted_ = self.indices[:count], count < 2
+        if self.iso is not None:
+            block.set_sparse(indices, self.iso, iso=True, sorted=sorted_, partition=self.partition)
+        else:
+            block.set_sparse(indices, self.values[:count], sorted=sorted_, partition=self.partition)
+        if self.prefix.size:
+            block.queue = self.A.indptr, self.prefix[:count], edges
+
+
+def _single(value, dtype) -> np.ndarray:
+    """The values of an iso block."""
+    return np.array([cast_scalar(value, dtype)])
+
+
+def _marks(device, size: int):
+    """A bit per position, all clear."""
+    key = "marks", size
+    words = device.kernels.get(key)
+    if words is None:
+        words = device.kernels[key] = device.xp.zeros((size + 31) // 32, np.uint32)
+    else:
+        device.clear(words)
+    return words
+
+
+def _accumulator(device, size: int, monoid, dtype):
+    """A value per position, all the identity; pushes leave it so."""
+    key = "acc", size, monoid.start.tobytes(), dtype
+    values = device.kernels.get(key)
+    if values is None:
+        values = device.kernels[key] = device.filled(size, monoid.start, dtype)
+    return values
+
+
+def _pad(out: VectorBlock, identity) -> None:
+    """Absent positions of a bitmap get the identity."""
+    if out.padding is not None and out.padding.tobytes() == identity.tobytes():
+        return
+    device = out.device
+    key = "push pad", out.dtype, identity.tobytes()
+    kernel = device.kernels.get(key)
+    if kernel is None:
+        kernel = device.kernels[key] = device.kernel("queue.pad", {"IDENTITY": identity}, {})
+    kernel(out.size, (out.present, out.values))
+    out.padding = identity
+
+
+class _Bins:
+    """The rows of a matrix by length, and how many blocks serve each bin of `pull_all`."""
+
+    __slots__ = ("args", "blocks")
+
+    def __init__(self, A: MatrixBlock):
+        device, xp = A.device, A.device.xp
+        lengths = A.indptr[1:] - A.indptr[:-1]
+        longest_first, ends, taken = [], [], None
+        for least in BINS:
+            longer = lengths > least
+            chosen = xp.flatnonzero(longer if taken is None else longer & ~taken)
+            longest_first.append(chosen)
+            ends.append((ends[-1] if ends else 0) + chosen.size)
+            taken = longer
+        longest_first.append(xp.flatnonzero(~taken))
+        order = xp.concatenate(longest_first).astype(index_dtype(A.nrows))
+        most = 8 * device.multiprocessors
+        sizes = [ends[0], ends[1] - ends[0], ends[2] - ends[1], A.nrows - ends[2]]
+        # a block has 1, 8, 32 or 128 rows of its bin at a time; with more than 4 turns each, blocks are kept busy
+        blocks = [min(-(-size // rows), most) for size, rows in zip(sizes, (1, 8, 32, 128))]
+        blocks[-1] = max(blocks[-1], 1)
+        cuts = np.cumsum(blocks).tolist()
+        self.blocks = cuts[-1]
+        self.args = (order, *ends, *cuts[:3])
+
+
+def _bins(A: MatrixBlock) -> _Bins:
+    if A.bins is None:
+        A.bins = _Bins(A)
+    return A.bins

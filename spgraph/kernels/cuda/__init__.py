@@ -1,0 +1,1 @@
+"""CUDA kernels: `.cuh` files, assembled with an operator into one text per use and compiled at run time."""

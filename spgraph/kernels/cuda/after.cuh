@@ -1,0 +1,110 @@
+// What comes after a kernel's constants, types and operators: masks and atomics.
+//
+// ATOMIC (a constant of the kernel, 0 if not given) names the instruction that does the monoid's work:
+// 1 add, 2 min, 3 max, 4 or, 5 and, 6 xor; 0: compare and swap.
+
+// May position n be written? For kernels with the constants MASKED, COMPLEMENT, VALUED, M_FULL.
+template <class P, class V> DEVICE bool allowed(const P& present, const V& values, i64 n) {
+    bool yes = true;
+#ifdef HAS_MASK
+    if constexpr (MASKED) {
+        if constexpr (M_FULL) yes = values[n] != 0;
+        else if constexpr (VALUED) yes = present[n] != 0 && values[n] != 0;
+        else yes = present[n] != 0;
+        if constexpr (COMPLEMENT) yes = !yes;
+    }
+#endif
+    return yes;
+}
+
+// *p = op(*p, value) as one step; the new value. `changed` says whether the stored value became another one.
+// Looks first: nothing is written where nothing would change.
+template <class T, class V, class Op> DEVICE T atomic_combine(T* p, V value, Op op, bool& changed) {
+    typedef typename Word<sizeof(T)>::type W;
+    const u64 address = (u64)p;
+    W* word = (W*)(address & ~(u64)(sizeof(W) - 1));
+    const int shift = 8 * (int)(address & (sizeof(W) - 1));
+    const W keep = sizeof(T) < sizeof(W) ? ~((((W)1 << (8 * sizeof(T) % (8 * sizeof(W)))) - 1) << shift) : (W)0;
+    T old = peek(p);
+    T now = op(old, value);
+    changed = false;
+    if (bits_of(now) == bits_of(old)) return now;
+    if constexpr (ATOMIC == 1 && sizeof(T) >= 4) {
+        old = atomicAdd((typename Adds<T>::type*)p, (typename Adds<T>::type)value);
+        now = op(old, value);
+        changed = differs(now, old);
+        return now;
+    } else if constexpr ((ATOMIC == 2 || ATOMIC == 3) && sizeof(T) >= 4 && Integer<T>::value) {
+        typedef typename Orders<T>::type O;
+        old = (T)(ATOMIC == 2 ? atomicMin((O*)p, (O)value) : atomicMax((O*)p, (O)value));
+        now = op(old, value);
+        changed = now != old;
+        return now;
+    } else if constexpr (ATOMIC >= 4 && sizeof(T) >= 4) {
+        const W with = (W)value;
+        old = (T)(ATOMIC == 4 ? atomicOr(word, with) : ATOMIC == 5 ? atomicAnd(word, with) : atomicXor(word, with));
+        now = op(old, value);
+        changed = now != old;
+        return now;
+    } else {
+        W expected = *(volatile W*)word;
+        while (true) {
+            old = of_bits<T>((u64)(expected >> shift));
+            now = op(old, value);
+            if (bits_of(now) == bits_of(old)) return now;
+            const W wanted = (expected & keep) | ((W)bits_of(now) << shift);
+            const W found = atomicCAS(word, expected, wanted);
+            if (found == expected) {
+                changed = differs(now, old);
+                return now;
+            }
+            expected = found;
+        }
+    }
+}
+
+// ---- reductions of everything by any operator ---------------------------------------
+// Totals come with the number of values in them: where there is none the total means nothing.
+
+template <class A> DEVICE bool stopped(const A& args) { return peek(&args.result->stop) != 0; }
+template <class A> DEVICE void stop(const A& args) { *(volatile u32*)&args.result->stop = 1; }
+
+template <class T, class Op> DEVICE void combine(i64& count, T& total, i64 other_count, T other, Op op) {
+    if (other_count) total = count ? op(total, other) : other;
+    count += other_count;
+}
+
+// Thread 0 gets what all threads of the block have.
+template <class T, class Op> DEVICE void block_reduce(i64& count, T& total, Op op) {
+    __shared__ i64 counts[BLOCK / 32];
+    __shared__ u64 totals[BLOCK / 32];
+    for (int d = 16; d; d >>= 1) {
+        const i64 other_count = __shfl_down_sync(FULL_WARP, count, d);
+        const T other = of_bits<T>(__shfl_down_sync(FULL_WARP, bits_of(total), d));
+        if (lane() + d < 32) combine(count, total, other_count, other, op);
+    }
+    if (lane() == 0) {
+        counts[threadIdx.x / 32] = count;
+        totals[threadIdx.x / 32] = bits_of(total);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int warp = 1; warp < BLOCK / 32; warp++) combine(count, total, counts[warp], of_bits<T>(totals[warp]), op);
+    __syncthreads();
+}
+
+// What all threads of the launch have, in an order that the grid alone decides; true in the one thread that gets it, which must
+// hand it over. All threads. For sections with the setting `value`.
+template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64& count, T& total, Op op) {
+    block_reduce(count, total, op);
+    if (threadIdx.x == 0) {
+        args.partials[2 * blockIdx.x] = count;
+        args.partials[2 * blockIdx.x + 1] = bits_of(total);
+    }
+    if (!last_block(args.result)) return false;
+    count = 0;
+    for (i64 block = threadIdx.x; block < gridDim.x; block += BLOCK)
+        combine(count, total, (i64)peek(args.partials + 2 * block), of_bits<T>(peek(args.partials + 2 * block + 1)), op);
+    block_reduce(count, total, op);
+    return threadIdx.x == 0;
+}

@@ -1,0 +1,279 @@
+"""A CUDA device: CuPy's memory, our kernels."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from spgraph.kernels.cuda import memory
+from spgraph.kernels.cuda.assemble import section
+from spgraph.kernels.cuda.launch import CudaKernel, Pending
+from spgraph.kernels.device import Device, Done
+
+__all__ = ["Counters", "CudaDevice", "cuda_device"]
+
+SLOTS = 256  # results that may be under way at once
+RESULT_WORDS = 8  # 64-bit words of `struct Result`, and of its place in mapped memory
+MASK64 = 2**64 - 1
+
+
+class Counters:
+    """How often kernels were started, results waited for, and matrices multiplied by vectors (a superstep each)."""
+
+    __slots__ = ("launches", "products", "waits")
+
+    def __init__(self) -> None:
+        self.launches = 0
+        self.waits = 0
+        self.products = 0
+
+
+class CudaDevice(Device):
+    """One GPU.
+
+    Parameters
+    ----------
+    number : int
+        As CUDA counts devices.
+
+    Attributes
+    ----------
+    array_type : type
+        Of this device's arrays.
+    multiprocessors : int
+    counters : Counters
+    """
+
+    on_host = False
+    _several = False  # GPUs, of which one is current
+
+    def __init__(self, number: int = 0):
+        super().__init__()
+        self.number = number
+        self.name = f"cuda:{number}"
+        self.counters = Counters()
+        self.lock = threading.RLock()
+        self._current = threading.local()  # guards: of this thread's ``with device:``
+        self._open()
+        self.buffer = ctypes.create_string_buffer(4096)  # the one argument, and where CUDA finds it
+        self._argument = ctypes.c_void_p(ctypes.addressof(self.buffer))
+        self._arguments = ctypes.addressof(self._argument)
+        self._results, self._host = self._memory_for_results(SLOTS * RESULT_WORDS)
+        self._results_at, self._host_at = self._pointer_of(self._results), self._host.ctypes.data
+        self._words = memoryview(self._host.view(np.int64))  # indexing gives an int, in a third of the time
+        self._owners: list[Any] = [None] * SLOTS
+        self._sequence = 0
+        self._chains: dict = {}
+        self._kernels: dict = {}
+
+    # ---- what depends on CuPy ------------------------------------------------------
+    def _open(self) -> None:
+        import cupy
+
+        self.xp = cupy
+        self.array_type = cupy.ndarray
+        device = cupy.cuda.Device(self.number)
+        self.multiprocessors = device.attributes["MultiProcessorCount"]
+        self._several = cupy.cuda.runtime.getDeviceCount() > 1
+        self._launch = cupy.cuda.driver.launchKernel
+        self._memset = cupy.cuda.runtime.memsetAsync
+        self._stream = cupy.cuda.get_current_stream
+
+    def _memory_for_results(self, words: int) -> tuple[Any, np.ndarray]:
+        """Zeros on the device, and on the host where the device writes."""
+        cupy = self.xp
+        with cupy.cuda.Device(self.number):
+            pinned = cupy.cuda.alloc_pinned_memory(8 * words)  # mapped at the same address
+            host = np.frombuffer(pinned, np.uint64, words)
+            host[:] = 0
+            return cupy.zeros(words, np.uint64), host
+
+    def load(self, name: str, text: str) -> Any:
+        """The compiled function of a text (from CuPy's disk cache if it was compiled before)."""
+        module = self.xp.RawModule(code=text, options=("-std=c++17",))
+        function = module.get_function(name).kernel
+        self._keep(module, function)
+        return function.ptr
+
+    def _keep(self, *objects: Any) -> None:
+        self._kernels.setdefault("modules", []).append(objects)
+
+    pointer_text = "{}.data.ptr"  # `pointer` written out, for packers
+
+    @staticmethod
+    def pointer(array: Any) -> int:
+        """Address of an array's first element."""
+        return array.data.ptr
+
+    def _pointer_of(self, array: Any) -> int:
+        return self.pointer(array)
+
+    def _start(self, function: Any, blocks: int, threads: int) -> None:
+        self._launch(function, blocks, 1, 1, threads, 1, 1, 0, self._stream().ptr, self._arguments, 0)
+
+    def synchronize(self) -> None:
+        """Wait for all that was started; CUDA's errors surface here."""
+        self._stream().synchronize()
+
+    def clear(self, array: Any) -> None:
+        """Zeros, by the stream's turn."""
+        self._memset(array.data.ptr, 0, array.nbytes, self._stream().ptr)
+
+    def to_host(self, array: Any) -> np.ndarray:
+        """A copy in host memory (a NumPy array is itself)."""
+        return array if type(array) is np.ndarray else self.xp.asnumpy(array)
+
+    def to_device(self, array: Any) -> Any:
+        """A copy in device memory (this device's array is itself)."""
+        if type(array) is self.array_type:
+            return array
+        if array.size == 1:  # a kernel that is not waited for, instead of a copy that is
+            return self.filled(1, array.item(), array.dtype).reshape(array.shape)
+        return self.xp.asarray(array)
+
+    def put(self, array: Any, at: int, value: Any) -> None:
+        """Write one element, bit by bit."""
+        array[at:at + 1] = self.filled(1, value, array.dtype)
+
+    def filled(self, count: int, value: Any, dtype: Any) -> Any:
+        """An array of `count` times the same value, bit by bit."""
+        one = np.array([value], dtype)
+        bits = one.view(f"u{one.itemsize}")
+        return self.xp.full(count, bits[0], bits.dtype).view(one.dtype)
+
+    def __enter__(self) -> CudaDevice:
+        if self._several:
+            guards = self._current.__dict__.setdefault("guards", [])
+            guards.append(self.xp.cuda.Device(self.number))
+            guards[-1].__enter__()
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        if self._several:
+            self._current.guards.pop().__exit__(*_error)
+
+    def memory(self) -> Any:
+        """Bytes that there are, are free and used, and the limit."""
+        return memory.memory(self.xp, self.number)
+
+    def limit_memory(self, limit: int | float | None) -> int | None:
+        """Let CuPy's pool use at most so many bytes (a float: such a share of the card's); returns the limit before."""
+        return memory.limit_memory(self.xp, self.number, limit)
+
+    def release_memory(self) -> None:
+        """Give what CuPy's pool holds unused back to the card."""
+        memory.release_memory(self.xp, self.number)
+
+    # ---- starting and waiting --------------------------------------------------------
+    def start(self, function: Any, blocks: int, threads: int) -> None:
+        """Launch with what is packed in the buffer; the caller holds the lock."""
+        self.counters.launches += 1
+        self._start(function, blocks, threads)
+
+    def expect(self, returns: int, dtype: Any) -> Pending:
+        """A place for a kernel's results, the last one a value of `dtype` if given; the caller holds the lock."""
+        self._sequence += 1
+        slot = self._sequence % SLOTS
+        owner = self._owners[slot]
+        if owner is not None:
+            owner.get()  # its place is used again
+        pending = self._owners[slot] = Pending(self, slot, self._sequence, returns, dtype)
+        return pending
+
+    def expect_no_more(self, pending: Pending) -> None:
+        """The kernel was not started after all."""
+        self._owners[pending.slot] = None
+
+    def places(self, slot: int) -> tuple[int, int]:
+        """Addresses of a result's counters and of its place in mapped memory."""
+        offset = slot * RESULT_WORDS * 8
+        return self._results_at + offset, self._host_at + offset
+
+    def wait(self, slot: int, sequence: int, returns: int) -> list[int]:
+        """Poll a result's place until it carries the sequence number."""
+        words, first = self._words, slot * RESULT_WORDS
+        last = first + RESULT_WORDS - 1
+        if words[last] != sequence:
+            self.counters.waits += 1
+            for _ in range(4000):  # about 0.2 ms
+                if words[last] == sequence:
+                    break
+            else:
+                self._wait_long(last, sequence)
+        self._owners[slot] = None
+        return words[first:first + returns].tolist()
+
+    def _wait_long(self, last: int, sequence: int) -> None:
+        stop = time.monotonic() + 0.05
+        while self._words[last] != sequence and time.monotonic() < stop:
+            pass
+        if self._words[last] != sequence:
+            self.synchronize()  # raises what went wrong
+            if self._words[last] != sequence:
+                raise RuntimeError(f"{self.name}: a kernel ended without its results")
+
+    # ---- kernels -----------------------------------------------------------------------
+    def kernel(self, name: str, consts: dict, ops: dict) -> CudaKernel:
+        """The section "file.function" with constants and operators filled in."""
+        return CudaKernel(self, section(name), consts, ops)
+
+    def chain(self, loop: str, tree: Any, leaves: int, result_dtype: Any, consts: dict, ops: dict) -> CudaKernel:
+        """The kernel of an element-wise tree; see `kernels.cuda.chain`."""
+        from spgraph.kernels.cuda.chain import chain_section
+
+        one, consts, ops = chain_section(loop, tree, leaves, result_dtype, consts, ops)
+        return CudaKernel(self, one, consts, ops)
+
+    # ---- loops ---------------------------------------------------------------------------
+    def over(self, kernel: CudaKernel, count: int, work: int, args: tuple) -> list:
+        """Run a kernel over items 0..count; waits only for one that returns something."""
+        pending = kernel(count, args)
+        return [] if pending is None else pending.get()
+
+    def over_later(self, kernel: CudaKernel, count: int, work: int, args: tuple) -> Any:
+        """The same without waiting: ``.get()`` waits."""
+        return kernel(count, args) or Done([])
+
+    def over_rows(self, kernel: CudaKernel, indptr: Any, work: int, args: tuple) -> list:
+        """The same over the rows of a CSR; few rows that have much work still get many threads."""
+        count, section = indptr.size - 1, kernel.section
+        blocks = min(-(-max(count * section.per, work) // section.block), self.multiprocessors * section.blocks_per_sm)
+        pending = kernel(count, args, blocks=blocks)
+        return [] if pending is None else pending.get()
+
+    def produce_rows(self, kernel: CudaKernel, work: int, args: tuple, rooms: Any, index_dtype: Any,
+                     value_dtype: Any, *, costs: Any = None, scratch: Any = tuple, idle: Any = None) -> tuple:
+        """Count, scan, fill; see `kernels.cuda.produce`."""
+        from spgraph.kernels.cuda.produce import produce_rows
+
+        return produce_rows(self, kernel, work, args, rooms, index_dtype, value_dtype, costs)
+
+    def multiply(self, product: Any) -> tuple:
+        """(indptr, indices, values) of a `kernels.cpu.products.MatrixProduct`; see `kernels.cuda.products`."""
+        from spgraph.kernels.cuda.products import multiply
+
+        return multiply(self, product)
+
+    def row_offsets(self, counts: Any) -> Any:
+        """indptr of rows with so many entries, 32-bit if it fits."""
+        from spgraph.kernels.cuda.produce import row_offsets
+
+        return row_offsets(self, counts)
+
+    @functools.cached_property
+    def sort(self) -> Any:
+        """Sorts, transposes and permutations of CSR arrays; see `kernels.cuda.sorting`."""
+        from spgraph.kernels.cuda.sorting import Sorting
+
+        return Sorting(self)
+
+
+@functools.cache
+def cuda_device(number: int) -> CudaDevice:
+    """The device of that number; one object each."""
+    return CudaDevice(number)

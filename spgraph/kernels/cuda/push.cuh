@@ -1,0 +1,198 @@
+// Masked SpMSpV as push: the entries of a list scatter through the rows they select.
+//
+// Method: every warp takes an equal share of the list's edges. `prefix`, the running sum of the row lengths along
+// the list, says which entry an edge belongs to: 32 entries at a time lie in the lanes of a warp, each lane finds
+// its edge's entry by five shuffles. New entries go through a buffer of the warp in shared memory to the end of the
+// output list; one 64-bit atomicAdd per flush of (row lengths << 30 | entries) gives their place and, for the
+// next push through the same matrix (NEXT), their prefix: no scan, no further kernel. Hubs are looked at before an
+// atomic is spent on them.
+//
+// Data encoding: row s of A is indices[begin[s]..begin[s + 1]]; u is the list (fidx, fvals), all of it; mask and C as in
+// pull.cuh. `seen` has a bit per position, clear before the launch. acc is the identity before it, and
+// again after `queue.fetch`. Absent positions of C hold the identity (`queue.pad`), so that nothing has to be claimed.
+//
+// A long output of push_list is better made as a bitmap (BITMAP): `seen` is then its presence, values go to their positions,
+// acc are the values, and nothing is listed.
+//
+// Results: 0: (edges of the output list << 30 | its entries), 1: entries that C has gained. Lists of 2^30 entries or more
+// are not pushed (the engine pulls).
+//
+// Constants as in kernels/cpu/push.py, and BITMAP, NEXT, VALUES, FILTER (emit only what KEEP accepts).
+
+#define ROOM 96
+
+// Entries on their way to the output list.
+struct Buffer {
+    E_oidx ids[ROOM];
+    E_ovals values[ROOM];
+};
+
+template <class B> DEVICE void flush(const Args& a, B& buffer, int count) {
+    i64 before[ROOM / 32];
+    i64 total = 0;
+    __syncwarp();
+    if constexpr (NEXT) {
+#pragma unroll
+        for (int r = 0; r < ROOM / 32; r++) {
+            const int place = 32 * r + lane();
+            i64 length = 0;
+            if (place < count) {
+                const i64 j = buffer.ids[place];
+                length = (i64)load(a.begin + j + 1) - (i64)load(a.begin + j);
+            }
+            const i64 sum = warp_scan(length);
+            before[r] = total + sum - length;
+            total += from_lane(sum, 31);
+        }
+    }
+    u64 base = 0;
+    if (lane() == 0) base = atomicAdd(&a.result->count[0], (u64)total << COUNT_BITS | (u64)count);
+    base = from_lane(base, 0);
+    const i64 slot = (i64)(base & ((1ull << COUNT_BITS) - 1)), edges = (i64)(base >> COUNT_BITS);
+#pragma unroll
+    for (int r = 0; r < ROOM / 32; r++) {
+        const int place = 32 * r + lane();
+        if (place < count) {
+            a.oidx[slot + place] = buffer.ids[place];
+            if constexpr (VALUES) a.ovals[slot + place] = buffer.values[place];
+            if constexpr (NEXT) a.oprefix[slot + place] = edges + before[r];
+        }
+    }
+    __syncwarp();
+}
+
+// All lanes of a warp, together; count is the same in all.
+DEVICE void emit(const Args& a, Buffer& buffer, int& count, bool wanted, i64 j, E_ovals value) {
+    const u32 who = __ballot_sync(FULL_WARP, wanted);
+    if (!who) return;
+    if (wanted) {
+        const int place = count + __popc(who & ((1u << lane()) - 1));
+        buffer.ids[place] = (E_oidx)j;
+        if constexpr (VALUES) buffer.values[place] = value;
+    }
+    count += __popc(who);
+    if (count > ROOM - 32) {
+        flush(a, buffer, count);
+        count = 0;
+    }
+}
+
+// body(entry of the list, place in indices, whether there is an edge) for 32 edges at a time, all lanes together.
+template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body) {
+    const i64 warps = items(32);
+    const i64 share = ((edges + warps - 1) / warps + 31) / 32 * 32;
+    i64 e = item(32) * share;
+    const i64 last = e + share < edges ? e + share : edges;
+    if (e >= last) return;
+    i64 q = upper_bound(a.prefix, 0, a.n, e) - 1;
+    while (e < last) {
+        const i64 mine = q + lane();
+        const bool there = mine < a.n;
+        const i64 start = there ? (i64)load(a.prefix + mine) : edges;
+        const i64 offset = there ? (i64)load(a.begin + (i64)load(a.fidx + mine)) - start : 0;
+        const i64 next = q + 32 < a.n ? (i64)load(a.prefix + q + 32) : edges;
+        const i64 stop = next < last ? next : last;
+        const i64 far = start - e;  // of the entry's first edge, from the chunk's
+        const int from = far < -1 ? -1 : far > 0x7fffffff ? 0x7fffffff : (int)far;
+        for (int x = lane(); e < stop; e += 32, x += 32) {
+            int owner = 0;
+#pragma unroll
+            for (int d = 16; d; d >>= 1)
+                if (__shfl_sync(FULL_WARP, from, owner + d) <= x) owner += d;
+            const i64 at = from_lane(offset, owner) + e + lane();
+            body(q + owner, at, e + lane() < stop);
+        }
+        e = stop;
+        q += 32;
+    }
+}
+
+// Takes position j, as the first one; `seen` has bytes where the output is a bitmap.
+DEVICE bool claim(const Args& a, i64 j) {
+    if constexpr (BITMAP) return set_byte((unsigned char*)a.seen, j);
+    else return set_bit((u32*)a.seen, j);
+}
+DEVICE bool is_claimed(const Args& a, i64 j) {
+    if constexpr (BITMAP) return peek(a.seen + j) != 0;
+    else return peek(a.seen + (j >> 5)) >> (j & 31) & 1;
+}
+
+//== push_list(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, seen, acc, oidx, ovals, oprefix,
+//=            row_gid, col_gid) per=32 block=128 returns=1 blocks_per_sm=12
+KERNEL {
+    __shared__ Buffer buffers[BLOCK / 32];
+    Buffer& buffer = buffers[threadIdx.x / 32];
+    int count = 0;
+    i64 added = 0;
+    for_edges(a, a.edges, [&](i64 q, i64 at, bool active) {
+        bool won = false;
+        i64 j = 0;
+        E_ovals value = E_ovals();
+        if (active) {
+            j = load(a.indices + at);
+            if (allowed(a.mpresent, a.mvals, j)) {
+                if constexpr (ISO_OUT) {
+                    won = claim(a, j);
+                } else if (!ANY || !is_claimed(a, j)) {
+                    const i64 source = load(a.fidx + q);
+                    const i64 i = GLOBAL ? (i64)look(a.row_gid, j) : j, k = GLOBAL ? (i64)look(a.col_gid, source) : source;
+                    const R_MULT term = MULT(look(a.avals, A_ISO ? 0 : at), look(a.fvals, U_ISO ? 0 : q), i, k);
+                    won = claim(a, j);
+                    if constexpr (ANY) {
+                        value = STORE(term);
+                    } else {
+                        bool changed;
+                        atomic_combine(a.acc + j, term, [](R_ADD s, R_MULT t) { return ADD(s, t); }, changed);
+                    }
+                }
+            }
+        }
+        if constexpr (BITMAP) {
+            if (VALUES && won) a.ovals[j] = value;
+            added += won;
+        } else {
+            emit(a, buffer, count, won, j, value);
+        }
+    });
+    if (count) flush(a, buffer, count);
+    if constexpr (BITMAP) tally(a.result, 0, added);
+    publish(a);
+}
+
+//== push_scatter(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, seen, oidx, ovals,
+//=               oprefix, thunk, row_gid, col_gid) per=32 block=128 returns=2 blocks_per_sm=12
+KERNEL {
+    __shared__ Buffer buffers[BLOCK / 32];
+    Buffer& buffer = buffers[threadIdx.x / 32];
+    int count = 0;
+    i64 added = 0;
+    for_edges(a, a.edges, [&](i64 q, i64 at, bool active) {
+        bool won = false;
+        i64 j = 0;
+        if (active) {
+            j = load(a.indices + at);
+            if (allowed(a.mpresent, a.mvals, j)) {
+                const i64 source = load(a.fidx + q);
+                const i64 i = GLOBAL ? (i64)look(a.row_gid, j) : j, k = GLOBAL ? (i64)look(a.col_gid, source) : source;
+                const R_MULT term = MULT(look(a.avals, A_ISO ? 0 : at), look(a.fvals, U_ISO ? 0 : q), i, k);
+                bool moved;
+                const E_cvals now =
+                    atomic_combine(a.cvals + j, term, [](E_cvals c, R_MULT t) { return ACC(c, t); }, moved);
+                bool fresh = false;
+                if constexpr (!C_FULL) {
+                    if (moved || !differs((R_MULT)IDENTITY, term)) fresh = set_byte((unsigned char*)a.cpresent, j);
+                    added += fresh;
+                }
+                if constexpr (CHANGED) {
+                    bool keep = moved || fresh;
+                    if constexpr (FILTER) keep = keep && KEEP(now, i, a.thunk);
+                    won = keep && claim(a, j);
+                }
+            }
+        }
+        if constexpr (CHANGED) emit(a, buffer, count, won, j, E_ovals());
+    });
+    if (count) flush(a, buffer, count);
+    if constexpr (!C_FULL) tally(a.result, 1, added);
+    publish(a);
+}

@@ -1,0 +1,393 @@
+"""Operations on operands large enough for every path of the CUDA kernels, and what they give on a device.
+
+A case is a function of a `Draw`, which makes random operands: several blocks' worth of entries, hubs beside empty rows,
+any type, mask, format, order and index width. Values are small whole numbers, so that results are exact in any order.
+The same seed makes the same operands on every device. `outcome` runs a case and keeps the texts that the emulated
+device was given, so that NVRTC compiles what the tests ran.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import spgraph as sg
+from spgraph import binary, indexunary, monoid, select, semiring, unary
+from spgraph.block import width
+from spgraph.kernels.device import Device
+
+TYPES = ("BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "FP32", "FP64")
+SEMIRINGS = ("plus_times", "min_plus", "max_first", "any_pair", "plus_pair", "min_second", "min_firsti", "max_secondj",
+             "lor_land", "lxor_lor", "times_minus", "band_bor", "min_max", "plus_first")
+MONOIDS = ("plus", "min", "max", "times")
+ACCUMS = ("plus", "min", "second", "minus", "max")
+
+
+class Draw:
+    """Random operands on the device in force.
+
+    Parameters
+    ----------
+    seed : int
+        Every fourth lets indices and offsets be 64-bit, every third stores square matrices by degree.
+    """
+
+    def __init__(self, seed: int):
+        self.seed = seed
+        self.rng = np.random.default_rng(seed)
+
+    def chance(self, share: float) -> bool:
+        return bool(self.rng.random() < share)
+
+    def pick(self, items: Any) -> Any:
+        return items[int(self.rng.integers(len(items)))]
+
+    def type(self) -> str:
+        return self.pick(TYPES)
+
+    def values(self, dtype: str, count: int) -> np.ndarray:
+        numbers = self.rng.integers(0 if dtype == "BOOL" or dtype.startswith("U") else -3, 4, count)
+        return (numbers % 2 == 1 if dtype == "BOOL" else numbers).astype(sg.dtypes.lookup_dtype(dtype).np_type)
+
+    def matrix(self, nrows: int = 300, ncols: int = 300, dtype: str | None = None, *, degree: float = 4,
+               hubs: int = 2, iso: bool | None = None, symmetric: bool = False) -> sg.Matrix:
+        """Few entries a row on the whole, many in a few rows and columns, none in some."""
+        dtype = dtype or self.type()
+        count = int(nrows * degree)
+        rows, cols = self.rng.integers(0, nrows, count) // 2 * 2 % nrows, self.rng.integers(0, ncols, count)
+        for _ in range(hubs):
+            across, down = self.rng.permutation(ncols)[:ncols * 3 // 4], self.rng.permutation(nrows)[:nrows // 2]
+            rows = np.concatenate([rows, np.full(across.size, self.rng.integers(nrows)), down])
+            cols = np.concatenate([cols, across, np.full(down.size, self.rng.integers(ncols))])
+        if symmetric:
+            rows, cols = np.concatenate([rows, cols]), np.concatenate([cols, rows])
+        keys = self.rng.permutation(np.unique(rows * ncols + cols))
+        iso = self.chance(0.3) if iso is None else iso
+        values = self.values(dtype, 1)[0].item() if iso else self.values(dtype, keys.size)
+        A = sg.Matrix.from_coo(keys // ncols, keys % ncols, values, dtype, nrows=nrows, ncols=ncols)
+        return A.reorder("degree") if nrows == ncols and self.seed % 3 == 2 else A
+
+    def vector(self, size: int = 300, dtype: str | None = None, *, share: float | None = None) -> sg.Vector:
+        """A few entries, many or all; some of equal value."""
+        dtype = dtype or self.type()
+        share = self.pick([0.02, 0.5, 1.0]) if share is None else share
+        ids = np.flatnonzero(self.rng.random(size) < share)
+        values = self.values(dtype, 1)[0].item() if self.chance(0.3) else self.values(dtype, ids.size)
+        return sg.Vector.from_coo(self.rng.permutation(ids), values, dtype, size=size)
+
+    def like(self, shape: Any, dtype: str | None = None) -> Any:
+        """A vector or matrix of a shape."""
+        return self.vector(shape, dtype) if isinstance(shape, int) else self.matrix(*shape, dtype)
+
+    def semiring(self, *operands: Any) -> Any:
+        """A semiring that is defined for the operands' types."""
+        while True:
+            found = getattr(semiring, self.pick(SEMIRINGS))
+            try:
+                found.resolve(*(x.dtype for x in operands))
+            except (TypeError, KeyError):
+                continue
+            return found
+
+    def written(self, shape: Any, expression: Any) -> Any:
+        """The result of writing an expression into a new or an old object, through some mask, with some accumulator."""
+        if self.chance(0.25):
+            return expression.new()
+        old = self.like(shape)
+        keywords: dict[str, Any] = {}
+        positional = []
+        if self.chance(0.7):
+            given = self.like(shape)
+            mask = given.S if self.chance(0.5) else given.V
+            positional.append(~mask if self.chance(0.5) else mask)
+            keywords["replace"] = self.chance(0.5)
+        if self.chance(0.5) and old.dtype != "BOOL":
+            keywords["accum"] = getattr(binary, self.pick(ACCUMS))
+        old(*positional, **keywords) << expression
+        return old
+
+
+CASES: dict[str, Callable[[Draw], list]] = {}
+
+
+def case(function: Callable[[Draw], list]) -> Callable[[Draw], list]:
+    """Registers a case."""
+    CASES[function.__name__] = function
+    return function
+
+
+# ---- products -----------------------------------------------------------------------------
+def _product(draw: Draw, direction: str) -> list:
+    A = draw.matrix(300, draw.pick([300, 200]))
+    inner, outer = (A.nrows, A.ncols) if draw.chance(0.5) else (A.ncols, A.nrows)
+    u = draw.vector(inner)
+    with sg.Context(direction=direction):
+        if inner == A.ncols:
+            return [draw.written(outer, A.mxv(u, draw.semiring(A, u))), u]
+        return [draw.written(outer, u.vxm(A, draw.semiring(u, A))), u]
+
+
+@case
+def pull(draw: Draw) -> list:
+    return _product(draw, "pull")
+
+
+@case
+def push(draw: Draw) -> list:
+    return _product(draw, "push")
+
+
+@case
+def relax(draw: Draw) -> list:
+    """The accumulator is the monoid's operator, what changed is wanted: SSSP's step, several times."""
+    A = draw.matrix(300, 300, draw.pick(["INT64", "UINT16", "FP32", "FP64", "INT8"]), iso=False)
+    A = A.apply(unary.abs).new() if not A.dtype.name.startswith("U") else A
+    w = sg.Vector(A.dtype, 300)
+    w[draw.rng.integers(300)] = 0
+    near, changed = w.dup(), sg.Vector(A.dtype, 300)
+    results = []
+    for direction in ("push", "pull", "push", "auto"):
+        with sg.Context(direction=direction):
+            w(binary.min, changed=changed) << near.vxm(A, semiring.min_plus)
+        results += [w.dup(), changed.dup()]
+        near = changed.dup()
+    return results
+
+
+@case
+def search(draw: Draw) -> list:
+    """Levels and parents of a BFS, in either direction."""
+    A = draw.matrix(400, 400, "BOOL", iso=True, symmetric=draw.chance(0.5), degree=2)
+    source = int(draw.rng.integers(400))
+    results = []
+    with sg.Context(direction=draw.pick(["push", "pull", "auto"])):
+        level, frontier = sg.Vector("INT32", 400), sg.Vector.from_coo([source], True, size=400)
+        parent = sg.Vector.from_coo([source], source, "INT64", size=400)
+        ids = sg.Vector.from_dense(np.arange(400))
+        depth = 0
+        while frontier.nvals and depth < 12:
+            level(frontier.S) << depth
+            origin = sg.Vector("INT64", 400)
+            origin(frontier.S) << ids
+            parent(~parent.S) << origin.vxm(A, semiring.min_first)
+            frontier(~level.S, replace=True) << frontier.vxm(A, semiring.any_pair)
+            depth += 1
+        results += [level, parent]
+    return results
+
+
+@case
+def products_of_vectors(draw: Draw) -> list:
+    u, v = draw.vector(700), draw.vector(700)
+    short = draw.vector(20)
+    return [u.inner(v, draw.semiring(u, v)).new(), draw.written((20, 700), short.outer(v, binary.first))]
+
+
+@case
+def matrix_product(draw: Draw) -> list:
+    A, B = draw.matrix(120, 150, degree=3), draw.matrix(150, 300, degree=3)
+    return [draw.written((120, 300), A.mxm(B, draw.semiring(A, B)))]
+
+
+@case
+def matrix_product_of_square(draw: Draw) -> list:
+    A = draw.matrix(200, 200, symmetric=draw.chance(0.5))
+    B = A.T if draw.chance(0.5) else A
+    return [draw.written((200, 200), A.mxm(B, draw.semiring(A, A)))]
+
+
+@case
+def matrix_product_within_a_mask(draw: Draw) -> list:
+    A, B, M = draw.matrix(200, 150), draw.matrix(150, 200), draw.matrix(200, 200)
+    dots = draw.chance(0.5)
+    right = B.T.new() if dots else B
+    op = draw.semiring(A, B)
+    return [op(A @ (right.T if dots else right)).new(mask=M.S if draw.chance(0.5) else M.V)]
+
+
+@case
+def matrix_product_of_wide_rows(draw: Draw) -> list:
+    """Rows with more products than a block computes in shared memory."""
+    A, B = draw.matrix(6, 300, hubs=3, iso=True), draw.matrix(300, 60_000, degree=60, hubs=0)
+    return [A.mxm(B, draw.semiring(A, B)).new()]
+
+
+# ---- vectors ---------------------------------------------------------------------------------
+@case
+def chain(draw: Draw) -> list:
+    u, v, w = (draw.vector(1500, draw.pick(["INT32", "FP64", "INT64", "FP32", "UINT8"])) for _ in range(3))
+    tree = draw.pick([
+        lambda: unary.abs(u.ewise_add(v, binary.plus)),
+        lambda: binary.times(u.ewise_mult(v, binary.minus).new() & w),
+        lambda: u.ewise_union(v, binary.minus, 1, 2),
+        lambda: u.ewise_add(v, binary.min).new().ewise_mult(w, binary.max),
+        lambda: u.apply(indexunary.rowindex, 3),
+        lambda: u.apply(binary.plus, right=2),
+    ])()
+    return [draw.written(1500, tree), u, v]
+
+
+@case
+def vector_select(draw: Draw) -> list:
+    u = draw.vector(1500)
+    if draw.chance(0.3):
+        return [draw.written(1500, u.select(select.rowle, 700))]
+    return [draw.written(1500, u.select(draw.pick([select.valuene, select.valueeq]), 1))]
+
+
+@case
+def vector_reduce(draw: Draw) -> list:
+    u = draw.vector(draw.pick([3, 900, 20_000]))
+    if u.dtype == "BOOL":
+        return [u.reduce(op).new() for op in (monoid.lor, monoid.land, monoid.lxor)]
+    total = u.apply(unary.abs).new().reduce(draw.pick([monoid.max, monoid.min, monoid.plus])).new()
+    return [total, u.reduce(monoid.min).new(), u.select(select.valuene, 0).new().reduce(monoid.any).new() != 0]
+
+
+@case
+def vector_assign(draw: Draw) -> list:
+    w, ids = draw.vector(800), draw.rng.permutation(800)[:200]
+    u = draw.vector(200)
+    w[ids] << u
+    w[10:600:3](binary.plus if w.dtype != "BOOL" else None) << 1
+    w(draw.vector(800).S) << 0
+    return [w, w[draw.rng.integers(0, 800, 500)].new(), w[5:700:7].new()]
+
+
+@case
+def vector_written(draw: Draw) -> list:
+    u = draw.vector(1000)
+    return [draw.written(1000, u.apply(unary.identity)), draw.written(1000, u.apply(unary.one))]
+
+
+# ---- matrices ---------------------------------------------------------------------------------------
+@case
+def elementwise(draw: Draw) -> list:
+    A, B = draw.matrix(250, 280), draw.matrix(250, 280)
+    B = B.T.new().T if draw.chance(0.3) else B
+    kind = draw.pick(["add", "mult", "union"])
+    op = draw.pick([binary.plus, binary.min, binary.second, binary.first, binary.eq])
+    if kind == "union":
+        return [draw.written((250, 280), A.ewise_union(B, op, 1, 0))]
+    return [draw.written((250, 280), getattr(A, f"ewise_{kind}")(B, op))]
+
+
+@case
+def matrix_apply(draw: Draw) -> list:
+    A = draw.matrix()
+    return [draw.written((300, 300), A.apply(draw.pick([unary.identity, unary.one, unary.lnot]))),
+            draw.written((300, 300), A.apply(indexunary.diagindex, 2)),
+            draw.written((300, 300), A.T.apply(binary.first, right=1))]
+
+
+@case
+def matrix_select(draw: Draw) -> list:
+    A = draw.matrix()
+    return [draw.written((300, 300), A.select(select.valuene, 0)), draw.written((300, 300), A.select(select.tril, -1))]
+
+
+@case
+def matrix_reduce(draw: Draw) -> list:
+    A = draw.matrix(250, 300)
+    names = ("lor", "land", "lxor") if A.dtype == "BOOL" else MONOIDS[:3]
+    op = getattr(monoid, draw.pick(names))
+    return [draw.written(250, A.reduce_rowwise(op)), draw.written(300, A.reduce_columnwise(op)),
+            A.reduce_scalar(op).new()]
+
+
+@case
+def matrix_build(draw: Draw) -> list:
+    rows, cols = draw.rng.integers(0, 90, 4000), draw.rng.integers(0, 4000, 4000) % draw.pick([3, 90, 4000])
+    rows[:1500] = 7
+    dtype = draw.type()
+    op = binary.lor if dtype == "BOOL" else draw.pick([binary.plus, binary.min, binary.second, binary.minus])
+    A = sg.Matrix.from_coo(rows, cols, draw.values(dtype, 4000), dtype, nrows=90, ncols=4000, dup_op=op)
+    return [A, A.T.new()]
+
+
+@case
+def matrix_of_long_rows(draw: Draw) -> list:
+    """Rows that are sorted in tiles."""
+    cols = draw.rng.permutation(9000)
+    rows = np.where(np.arange(9000) < 8000, 1, 2)
+    return [sg.Matrix.from_coo(rows, cols, draw.values("FP32", 9000), "FP32", nrows=4, ncols=9000)]
+
+
+@case
+def matrix_order(draw: Draw) -> list:
+    A = draw.matrix()
+    return [A.dup().reorder("degree"), A.T.new(), A.diag(), A.dup().reorder("natural")]
+
+
+@case
+def matrix_extract(draw: Draw) -> list:
+    A = draw.matrix(250, 280)
+    rows, cols = draw.rng.integers(0, 250, 100), draw.rng.integers(0, 280, 120)
+    return [A[rows, cols].new(), A[10:200:3, :].new(), A[:, 270:3:-2].new(), A[7, :].new(), A[:, 9].new(),
+            draw.written((100, 280), A[rows, :])]
+
+
+@case
+def matrix_assign(draw: Draw) -> list:
+    A = draw.matrix(250, 280)
+    rows, cols = draw.rng.permutation(250)[:60], draw.rng.permutation(280)[:70]
+    A[rows, cols] << draw.matrix(60, 70)
+    A[3:200:4, cols] << 1
+    A[5, :] << draw.vector(280)
+    A[:, 6] << draw.vector(250)
+    A(draw.matrix(250, 280).S) << 0
+    return [A]
+
+
+@case
+def kronecker(draw: Draw) -> list:
+    A, B = draw.matrix(12, 9, hubs=1), draw.matrix(15, 11, hubs=1)
+    return [draw.written((180, 99), A.kronecker(B, draw.pick([binary.plus, binary.first, binary.times])))]
+
+
+# ---- running ------------------------------------------------------------------------------------------
+class Outcome(NamedTuple):
+    """What a case gave."""
+
+    results: list  # of tuples of arrays, as coordinates and values
+    texts: dict  # of (section, text)
+
+
+@contextmanager
+def on(device: Device, seed: int) -> Iterator[Draw]:
+    """Operands of a seed on a device."""
+    before, limit = sg.context.set_default(device), width.LIMIT
+    width.LIMIT = 3 if seed % 4 == 3 else limit
+    try:
+        with sg.Context(jit="never"):
+            yield Draw(seed)
+    finally:
+        sg.context.set_default(before)
+        width.LIMIT = limit
+
+
+@functools.cache
+def outcome(name: str, seed: int, device: Device) -> Outcome:
+    """The results of a case on a device."""
+    texts: dict = {}
+    load = device.load if hasattr(device, "load") else None
+    if load is not None:
+        device.load = lambda section, text: texts.setdefault((section, text), load(section, text))  # type: ignore[method-assign]
+        device.kernels.clear()  # else a kernel that another case has made is not seen here
+    try:
+        with on(device, seed) as draw:
+            return Outcome([plain(result) for result in CASES[name](draw)], texts)
+    finally:
+        if load is not None:
+            del device.load
+
+
+def plain(result: Any) -> tuple:
+    """An object as arrays of the host."""
+    if isinstance(result, (sg.Vector, sg.Matrix)):
+        return result.dtype.name, result.shape, *result.to_coo()
+    return type(result).__name__, getattr(result, "value", result)

@@ -1,0 +1,96 @@
+"""A CUDA device without a card: the real `CudaDevice`, with arrays of `emulator.xp` and kernels run by `emulator.kernels`."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+import numpy as np
+
+from emulator import xp
+from emulator.array import Counts, counts, pool
+from emulator.kernels import compile_kernel
+from spgraph.kernels.cuda.device import CudaDevice
+from spgraph.kernels.memory import Memory
+
+__all__ = ["EmulatedDevice", "emulated_device"]
+
+
+class EmulatedDevice(CudaDevice):
+    """A GPU of two small multiprocessors.
+
+    Attributes
+    ----------
+    counts : Counts
+        Synchronisations and transfers of its arrays.
+    fail_at : int or None
+        Which allocation from now on raises `OutOfMemoryError`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.name = "emulated:0"
+        self.counts: Counts = counts
+
+    def __reduce__(self) -> tuple:
+        return emulated_device, ()
+
+    def _open(self) -> None:
+        self.xp = xp
+        self.array_type = xp.ndarray
+        self.multiprocessors = 2
+
+    def _memory_for_results(self, words: int) -> tuple[Any, np.ndarray]:
+        return xp.zeros(words, np.uint64), np.zeros(words, np.uint64)
+
+    def load(self, name: str, text: str) -> Any:
+        """The function that g++ makes of a text."""
+        return compile_kernel(name, text)
+
+    pointer_text = "pointer({})"
+
+    @staticmethod
+    def pointer(array: Any) -> int:
+        """Address of an array's first element."""
+        return array._host.__array_interface__["data"][0]
+
+    def _start(self, function: Any, blocks: int, threads: int) -> None:
+        function(blocks, threads, ctypes.addressof(self.buffer))
+
+    def clear(self, array: Any) -> None:
+        """Zeros."""
+        array.fill(0)
+
+    def synchronize(self) -> None:
+        """Nothing is ever under way."""
+        counts.synchronizations += 1
+
+    # ---- memory ------------------------------------------------------------------------
+    @property
+    def fail_at(self) -> int | None:
+        return pool.fail_at
+
+    @fail_at.setter
+    def fail_at(self, number: int | None) -> None:
+        pool.fail_at = number
+
+    def memory(self) -> Memory:
+        """Bytes that there are, are free and used, and the limit."""
+        limited = pool.limit < pool.TOTAL
+        return Memory(pool.TOTAL, max(pool.limit - pool.used, 0), pool.used, pool.limit if limited else None)
+
+    def limit_memory(self, limit: int | float | None) -> int | None:
+        """Use at most so many bytes (a float: such a share); returns the limit before."""
+        before = pool.limit
+        pool.limit = int(limit * pool.TOTAL) if isinstance(limit, float) else limit or pool.TOTAL
+        return None if before == pool.TOTAL else before
+
+    def release_memory(self) -> None:
+        """Nothing is held in reserve."""
+
+
+@functools.cache
+def emulated_device() -> EmulatedDevice:
+    """The one emulated device of a process."""
+    return EmulatedDevice()

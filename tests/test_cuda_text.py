@@ -1,0 +1,212 @@
+"""The texts of the CUDA kernels: their headers, and that NVRTC compiles them for every architecture, without a GPU.
+
+The texts are those that `cuda_cases` makes the emulated device run. ``SPGRAPH_CUDA_TEXTS=all`` compiles every one, and
+every registered operator and monoid, for every architecture (minutes); else a sample.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import os
+import re
+import shutil
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_cases import CASES, outcome
+from semirings_values import FUNCTION_KINDS, cuda_source, operators, typed
+
+from semirings import monoid
+from semirings._cuda import C_TYPES
+from spgraph.kernels.cuda import assemble
+
+ALL = os.environ.get("SPGRAPH_CUDA_TEXTS") == "all"
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+FILES = sorted(path.stem for path in assemble.FOLDER.glob("*.cuh") if path.stem not in ("prelude", "after"))
+SECTIONS = [f"{file}.{name}" for file in FILES for name in assemble.sections(file)]
+gpp = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ runs the cases whose texts are compiled")
+
+
+# ---- headers ----------------------------------------------------------------------------
+def test_a_sections_name_is_its_own():
+    names = [name.partition(".")[2] for name in SECTIONS]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_begins_with_what_it_does(file):
+    text = (assemble.FOLDER / f"{file}.cuh").read_text("utf-8")
+    head = text.partition("//==")[0]
+    assert head.startswith("// ")
+    assert len([line for line in head.splitlines() if line.startswith("//")]) >= 3
+
+
+@pytest.mark.parametrize("file", [*FILES, "prelude", "after"])
+def test_a_file_is_plain_cuda(file):
+    text = (assemble.FOLDER / f"{file}.cuh").read_text("utf-8")
+    assert "#include" not in text
+    assert text.isascii()
+
+
+# What a row-producing kernel is given besides: kernels/cuda/produce.py.
+SHARES = {"nrows", "costs", "offsets", "out_indptr"}
+# Sections with other arguments than the template of kernels/cpu that does the same work: its name, what is new, what is not
+# needed, and why.
+DIFFERENT = {
+    "pull.pull_until": ("pull.pull", set(), set(), "two kernels, by how a row is gathered"),
+    "pull.pull_all": ("pull.pull", {"order", "end1", "end2", "end3", "block1", "block2", "block3"}, set(),
+                      "rows in bins by length"),
+    "push.push_list": ("push.push_list", {"prefix", "edges", "seen", "oprefix"}, {"base", "end", "stamp", "epoch", "limit"},
+                       "equal shares of the edges by a running sum; one list, bits instead of stamps"),
+    "push.push_scatter": ("push.push_scatter", {"prefix", "edges", "seen", "oprefix", "thunk"},
+                          {"base", "end", "stamp", "epoch", "limit"}, "as push_list; may filter what it lists"),
+    "sort.rows_gather": ("sort.rows_gather", {"col_target", "out_positions"}, set(), "maps the columns in the same pass"),
+}
+# Sections whose work the CPU does not have, or does in another way.
+OWN = {
+    "gustavson.row_bins": "rows in bins by size, so that a warp, a block or the card takes one",
+    "gustavson.row_lists": "as row_bins",
+    "gustavson.row_sums": "hash tables in shared memory; the CPU has a dense accumulator per thread (gustavson)",
+    "gustavson.wide_add": "as row_sums, for rows that share the card",
+    "gustavson.wide_rows": "as row_sums, for rows that share the card",
+    "queue.settle": "clears the bits of push's list; the CPU has stamps",
+    "queue.pad": "padding that lets pull skip the bitmap",
+    "queue.make": "the running sum that push shares edges by",
+    "sort.key_count": "sorting by one deal and short sorts; the CPU deals into buckets",
+    "sort.coo_deal": "as key_count",
+    "sort.rows_deal": "as key_count",
+    "sort.row_numbers": "NumPy's repeat does it on the CPU",
+    "sort.sort_short": "as key_count",
+    "sort.sort_tiles": "as key_count",
+    "sort.sort_step": "as key_count",
+    "spgemm.mask_dots": "results at the mask's places, packed afterwards; dot_masked writes them in order",
+    "spgemm.mask_sums": "as mask_dots, for gustavson_masked",
+    "spgemm.mask_pack": "as mask_dots",
+}
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_arguments_are_those_of_the_cpu(name):
+    if name in OWN:
+        pytest.skip(f"no counterpart: {OWN[name]}")
+    counterpart, new, unneeded, _ = DIFFERENT.get(name, (name, set(), set(), ""))
+    file, function = counterpart.split(".")
+    source = inspect.getsource(importlib.import_module(f"spgraph.kernels.cpu.{file}"))
+    (template,) = re.findall(rf"def {function}\((.*?)\):", source, re.S)
+    wanted = [one.strip() for one in template.split(",")]
+    wanted = [one for one in wanted if one not in {"lo", "hi", *unneeded}]
+    found = [one for one in assemble.section(name).arguments if one not in {*SHARES, *new}]
+    assert found == [one for one in wanted if one not in SHARES]
+
+
+def test_the_list_of_exceptions_is_about_sections_that_there_are():
+    assert set(DIFFERENT) | set(OWN) <= set(SECTIONS)
+
+
+# ---- NVRTC --------------------------------------------------------------------------------
+def compiled(text: str, architecture: str) -> str:
+    """What NVRTC says against a text; nothing if it compiles."""
+    nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings and nvidia-cuda-nvrtc compile here")
+    error, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
+    assert error == 0
+    options = [f"-arch={architecture}".encode(), b"-std=c++17"]
+    (error,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    log = ""
+    if error != 0:
+        _, size = nvrtc.nvrtcGetProgramLogSize(program)
+        room = b" " * size
+        nvrtc.nvrtcGetProgramLog(program, room)
+        log = room.decode()
+    nvrtc.nvrtcDestroyProgram(program)
+    return log
+
+
+@functools.cache
+def recorded(device: Any) -> dict[str, list[str]]:
+    """The texts that the cases ran, by section."""
+    texts = defaultdict(set)
+    for name in CASES:
+        for seed in range(6 if ALL else 2):
+            for section, text in outcome(name, seed, device).texts:
+                texts[section].add(text)
+    return {section: sorted(found) for section, found in texts.items()}
+
+
+@gpp
+def test_the_cases_run_every_section(emulated):
+    assert {name.partition(".")[2] for name in SECTIONS} - recorded(emulated).keys() == set()
+
+
+@gpp
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("section", [name.partition(".")[2] for name in SECTIONS])
+def test_nvrtc_compiles_what_the_cases_run(emulated, section, architecture):
+    texts = recorded(emulated)[section]
+    if not ALL:  # another one for each architecture
+        texts = [texts[ARCHITECTURES.index(architecture) % len(texts)]]
+    for text in texts:
+        assert compiled(text, architecture) == ""
+
+
+OPERATORS = typed(*FUNCTION_KINDS)
+CHUNK = 150
+
+
+@pytest.mark.skipif(not ALL, reason="SPGRAPH_CUDA_TEXTS=all compiles every operator; a sample is in the other tests")
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("start", range(0, len(OPERATORS), CHUNK))
+def test_nvrtc_compiles_every_operator(start, architecture):
+    text = cuda_source(OPERATORS[start:start + CHUNK], 'extern "C" __global__')
+    assert compiled(text, architecture) == ""
+
+
+MONOIDS = [op[t] for op in operators(monoid) for t in op.types]
+
+
+def monoid_kernels(ops: list, code: int) -> str:
+    """A text with a kernel for each monoid: values into cells, atomically."""
+    section = assemble.parse_section(" atomics(x)\n")
+    kernels, expressions = [], {}
+    for k, op in enumerate(ops):
+        c_type = C_TYPES[op.type.np_type.name]
+        expressions[f"ADD{k}"] = op.binaryop.expr, op.binaryop.inputs
+        kernels.append(f"""
+extern "C" __global__ void combine_{k}({c_type}* cells, const {c_type}* values, const int* places, int n) {{
+    bool changed;
+    for (int q = threadIdx.x; q < n; q += blockDim.x)
+        atomic_combine(cells + places[q], values[q], []({c_type} x, {c_type} y) {{ return ADD{k}(x, y); }}, changed);
+}}
+""")
+    return assemble.assemble(section._replace(body="".join(kernels)), ("int*",), {"ATOMIC": code}, expressions)
+
+
+@functools.cache
+def by_instruction() -> dict[int, list]:
+    groups = defaultdict(list)
+    for op in MONOIDS:
+        groups[assemble.hardware_atomic(op)].append(op)
+    return dict(groups)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("code", sorted(by_instruction()))
+def test_nvrtc_compiles_the_atomics_of_every_monoid(code, architecture):
+    ops = by_instruction()[code]
+    if not ALL:
+        ops = ops[ARCHITECTURES.index(architecture)::6]
+    assert compiled(monoid_kernels(ops, code), architecture) == ""
+
+
+def test_an_architecture_that_nvrtc_does_not_know_is_not_taken_for_one():
+    assert compiled("__global__ void k() {}", "sm_90") == ""
+    assert "invalid" in compiled("__global__ void k() {}", "sm_11") or compiled("int x = y;", "sm_90")
+
+
+def test_a_numpy_scalar_is_a_literal_of_its_type():
+    text = assemble.assemble(assemble.parse_section(" probe(x)\n"), ("int*",), {"LIMIT": np.uint8(3), "FLAG": True}, {})
+    assert "#define LIMIT ((uint8_t)3)\n" in text
+    assert "constexpr bool FLAG = true;\n" in text
