@@ -28,8 +28,6 @@ def given_array(value: Any, device: Device, function: str, argument: str) -> Any
     kind = type(value)
     if kind is np.ndarray or kind is list:
         return value if kind is np.ndarray else None
-    if not device.on_host and kind is device.array_type:  # type: ignore[attr-defined]
-        return device.to_device(value)
     if RANK.get(kind) is not None:
         return None
     if hasattr(value, "__cuda_array_interface__"):
@@ -58,19 +56,22 @@ def _of_gpu(value: Any, device: Device, function: str, argument: str) -> Any:
         value = _cupy(device, function, argument).asarray(value)
     if device.on_host:
         return value.get()
-    return device.to_device(value)
+    return device.xp.ascontiguousarray(device.to_device(value))  # kernels know no strides
 
 
 def _of_dlpack(value: Any, device: Device, function: str, argument: str) -> Any:
     where, _ = value.__dlpack_device__()
+    if where == CUDA:
+        take = _cupy(device, function, argument).from_dlpack
+    elif where in HOST_MEMORY:
+        take = np.from_dlpack
+    else:
+        raise InvalidValue(f"{function}: {argument} are on a device of DLPack's kind {where}, but the CPU or CUDA wanted")
     try:
-        if where in HOST_MEMORY:
-            return np.from_dlpack(value)
-        if where == CUDA:
-            return _of_gpu(_cupy(device, function, argument).from_dlpack(value), device, function, argument)
+        array = take(value)
     except (BufferError, RuntimeError, ValueError) as error:
         raise InvalidValue(f"{function}: {argument} can't be exported by DLPack: {error}") from None
-    raise InvalidValue(f"{function}: {argument} are on a device of DLPack's kind {where}, but the CPU or CUDA wanted")
+    return _of_gpu(array, device, function, argument) if where == CUDA else array
 
 
 def _cupy(device: Device, function: str, argument: str) -> Any:

@@ -377,7 +377,7 @@ def dense_matrix(values: Any, missing_value: Any, dtype: Any, device: context.De
         raise DimensionMismatch(f"from_dense: values have {array.ndim} dimensions, but 2 were wanted")
     xp = home_of(array, device).xp
     present = xp.ones(array.shape, np.bool_) if missing_value is None else is_present(array, missing_value)
-    rows, columns = xp.nonzero(present)
+    rows, columns = map(xp.ascontiguousarray, xp.nonzero(present))
     nrows, ncols = array.shape
     return engine.build_matrix(nrows, ncols, rows, columns, array[rows, columns], dtype.np_type, device=device)
 

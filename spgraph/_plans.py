@@ -269,17 +269,27 @@ class VectorReduce(Plan):
         return self.identity if value is None else value
 
     def start(self):
-        """Begin to compute; a function that waits for the value."""
-        later, identity = engine.vector_reduce_later(self.u._node(), self.monoid), self.identity
-
-        def finish():
-            value = later.get()
-            return identity if value is None else value
-
-        return finish
+        """Begin to compute; the value comes from the result's ``get()``."""
+        return _Started(engine.vector_reduce_later(self.u._node(), self.monoid), self.identity)
 
     def formula(self, names):
         return f"{self.u._formula(names)}.reduce({op_text(self.monoid)})"
+
+
+class _Started:
+    """A reduction under way."""
+
+    __slots__ = ("_identity", "_total", "ready")
+
+    def __init__(self, total, identity):
+        self._total = total
+        self._identity = identity
+        self.ready = total.ready
+
+    def get(self):
+        """The value, or None; waits for it."""
+        value = self._total.get()
+        return self._identity if value is None else value
 
 
 class MatrixReduce(Plan):

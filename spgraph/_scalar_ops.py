@@ -227,7 +227,7 @@ class ScalarExpression(Expression, ScalarLike):
         return self._value is None and type(self._plan) is VectorReduce and not self._plan.device.on_host
 
     def _started(self):
-        """A function that gives the value, whose computation has begun."""
+        """The value to come, whose computation has begun."""
         return self._on_device(self._plan.device, self._plan.start)
 
     def _computed(self):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from semirings.exceptions import OutOfMemory
 from spgraph._room import spare
 
-__all__ = ["Assigner", "Expression", "Updater"]
+__all__ = ["Assigner", "Expression", "Updater", "computed"]
 
 
 class Expression:
@@ -56,17 +56,7 @@ class Expression:
         """
         if self._value is not None and mask is None:
             return self._value.dup(dtype, name=name)
-        dtype = self.dtype if dtype is None else dtype
-        new = self._empty(dtype, self.shape, name)
-        try:
-            new._update(self, mask)
-        except OutOfMemory:
-            if self._device.on_host:
-                raise
-            spare(self._device)  # and once more: nothing that anybody holds was changed
-            new = self._empty(dtype, self.shape, name)
-            new._update(self, mask)
-        return new
+        return computed(self, dtype, mask, name)
 
     def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None):
         """Compute into a new object, or with `clear` make an empty one of the same shape."""
@@ -110,6 +100,21 @@ class Expression:
         from spgraph import display
 
         return display.expression_html(self)
+
+
+def computed(operand: Any, dtype: Any, mask: Any, name: str | None) -> Any:
+    """A new object with the value of an expression (or of A.T)."""
+    dtype = operand.dtype if dtype is None else dtype
+    new = operand._empty(dtype, operand.shape, name)
+    try:
+        new._update(operand, mask)
+    except OutOfMemory:
+        if operand._device.on_host:
+            raise
+        spare(operand._device)  # and once more: nothing that anybody holds was changed
+        new = operand._empty(dtype, operand.shape, name)
+        new._update(operand, mask)
+    return new
 
 
 class Updater:

@@ -16,7 +16,8 @@ from spgraph._matrix_write import MatrixWrite
 from spgraph._room import making
 from spgraph._vector_ops import _PLAIN_MATRIX
 from spgraph.block import MatrixBlock
-from spgraph.mask import StructuralMask, ValueMask
+from spgraph.expression import computed
+from spgraph.mask import StructuralMask, ValueMask, to_mask
 
 __all__ = ["Matrix", "MatrixExpression", "MatrixIndexExpr", "TransposedMatrix"]
 
@@ -343,9 +344,7 @@ class TransposedMatrix(MatrixLike):
 
     def new(self, dtype: Any = None, *, mask: Any = None, name: str | None = None) -> Matrix:
         """The transpose as a Matrix of its own."""
-        new = self._empty(self.dtype if dtype is None else dtype, self.shape, name)
-        new(mask=mask) << self
-        return new
+        return computed(self, dtype, None if mask is None else to_mask(mask, "new"), name)
 
     def dup(self, dtype: Any = None, *, clear: bool = False, mask: Any = None, name: str | None = None) -> Matrix:
         """The transpose as a Matrix of its own, or with `clear` an empty one of the same shape."""

@@ -167,9 +167,21 @@ class Scalar(InPlace, ScalarLike):
             number = fit(number, self.dtype, "<<", "value") if plain else cast_array(number, self.dtype.np_type)[()]
         self._value = number
 
-    def _await(self, finish) -> None:
-        """The value is what ``finish()`` will give; whoever asks for it first waits."""
-        _slot.__set__(self, finish)
+    @property
+    def ready(self) -> bool:
+        """Whether the value is there. On a GPU ``s << v.reduce()`` only begins to compute it; reading it waits.
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> sg.Scalar.from_value(3).ready
+        True
+        """
+        return True
+
+    def _await(self, started) -> None:
+        """The value is what ``started.get()`` will give; whoever asks for it first waits."""
+        _slot.__set__(self, started)
         self.__class__ = _PendingScalar
 
     def _parse_key(self, key: Any):
@@ -195,11 +207,15 @@ class _PendingScalar(Scalar):
     __slots__ = ()
 
     @property
+    def ready(self) -> bool:
+        return _slot.__get__(self).ready()
+
+    @property
     def _value(self) -> Any:  # type: ignore[override]
-        finish = _slot.__get__(self)
+        started = _slot.__get__(self)
         self.__class__ = Scalar
         self._value = None
-        number = finish()
+        number = started.get()
         if number is not None:
             self._value = cast_array(number, self.dtype.np_type)[()]
         return self._value

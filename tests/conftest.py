@@ -47,7 +47,9 @@ settings.register_profile(
     report_multiple_bugs=False,
 )
 settings.register_profile("long", settings.get_profile("triage"), max_examples=1000)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+USUAL = "ci" if os.environ.get("CI") else "default"
+settings.register_profile("few", settings.get_profile(USUAL), max_examples=6)
+settings.load_profile(USUAL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,6 +79,8 @@ def pytest_configure(config: pytest.Config) -> None:
     except NoDevice as error:
         raise pytest.UsageError(f"--backend {backend}: {error}") from error
     config.option.backend = backend or device.name.partition(":")[0]
+    if backend == "emulated" and not config.getoption("hypothesis_profile"):
+        settings.load_profile("few")  # a compiler makes each kernel
     context.set_default(device)
     os.environ[context.VARIABLE] = "cuda" if config.option.backend == "cuda" else "cpu"  # of processes that tests start
     try:

@@ -9,15 +9,19 @@ device was given, so that NVRTC compiles what the tests ran.
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from semirings_values import operators
 
 import spgraph as sg
 from spgraph import binary, indexunary, monoid, select, semiring, unary
 from spgraph.block import width
+from spgraph.kernels.cuda import assemble
+from spgraph.kernels.cuda.launch import CudaKernel
 from spgraph.kernels.device import Device
 
 TYPES = ("BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "FP32", "FP64")
@@ -203,10 +207,9 @@ def matrix_product_of_square(draw: Draw) -> list:
 @case
 def matrix_product_within_a_mask(draw: Draw) -> list:
     A, B, M = draw.matrix(200, 150), draw.matrix(150, 200), draw.matrix(200, 200)
-    dots = draw.chance(0.5)
-    right = B.T.new() if dots else B
+    few, Bt = draw.matrix(200, 200, degree=0.2, hubs=0), B.T.new()
     op = draw.semiring(A, B)
-    return [op(A @ (right.T if dots else right)).new(mask=M.S if draw.chance(0.5) else M.V)]
+    return [op(A @ B).new(mask=draw.pick([M.S, M.V])), op(A @ Bt.T).new(mask=draw.pick([few.S, few.V]))]
 
 
 @case
@@ -264,6 +267,14 @@ def vector_written(draw: Draw) -> list:
     return [draw.written(1000, u.apply(unary.identity)), draw.written(1000, u.apply(unary.one))]
 
 
+@case
+def vector_filtered(draw: Draw) -> list:
+    """A list through a mask into nothing."""
+    w, given = sg.Vector(draw.type(), 600), draw.vector(600, share=0.6)
+    w(draw.pick([given.S, given.V, ~given.S, ~given.V])) << draw.vector(1200, share=0.02)[600:]
+    return [w]
+
+
 # ---- matrices ---------------------------------------------------------------------------------------
 @case
 def elementwise(draw: Draw) -> list:
@@ -271,6 +282,8 @@ def elementwise(draw: Draw) -> list:
     B = B.T.new().T if draw.chance(0.3) else B
     kind = draw.pick(["add", "mult", "union"])
     op = draw.pick([binary.plus, binary.min, binary.second, binary.first, binary.eq])
+    if "UINT64" in (A.dtype, B.dtype):  # has no common type with signed integers
+        B = B.dup(A.dtype)
     if kind == "union":
         return [draw.written((250, 280), A.ewise_union(B, op, 1, 0))]
     return [draw.written((250, 280), getattr(A, f"ewise_{kind}")(B, op))]
@@ -307,6 +320,17 @@ def matrix_build(draw: Draw) -> list:
     op = binary.lor if dtype == "BOOL" else draw.pick([binary.plus, binary.min, binary.second, binary.minus])
     A = sg.Matrix.from_coo(rows, cols, draw.values(dtype, 4000), dtype, nrows=90, ncols=4000, dup_op=op)
     return [A, A.T.new()]
+
+
+@case
+def matrix_from_rows(draw: Draw) -> list:
+    """CSR in arrays of the device, columns in no order."""
+    to_device = sg.context.device().to_device
+    lengths = draw.rng.integers(0, 12, 200)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    cols = np.concatenate([draw.rng.permutation(300)[:length] for length in lengths])
+    A = sg.Matrix.from_csr(to_device(indptr), to_device(cols), to_device(draw.values("INT32", cols.size)), ncols=300)
+    return [A, sg.Matrix.from_csc(to_device(indptr), to_device(cols), True, nrows=300)]
 
 
 @case
@@ -384,6 +408,33 @@ def outcome(name: str, seed: int, device: Device) -> Outcome:
     finally:
         if load is not None:
             del device.load
+
+
+# ---- atomics of every monoid ----------------------------------------------------------------------------
+CELLS = 5
+
+
+def monoids_alike() -> dict[tuple[str, int], list]:
+    """The typed monoids by type and by which atomic instruction does their work."""
+    groups: dict = defaultdict(list)
+    for operator in operators(monoid):
+        for dtype in operator.types:
+            op = operator[dtype]
+            groups[dtype.name, assemble.hardware_atomic(op)].append(op)
+    return dict(groups)
+
+
+def combining(device: Any, ops: list, code: int) -> CudaKernel:
+    """A kernel that combines values[q] with cell places[q] by every monoid of a group; monoid k has row k of the cells."""
+    body, expressions = "", {}
+    for k, op in enumerate(ops):
+        expressions[f"ADD{k}"] = op.binaryop.expr, op.binaryop.inputs
+        body += (f"        atomic_combine(a.cells + {k * CELLS} + a.places[q], a.values[q], "
+                 f"[](E_cells x, E_cells y) {{ return ADD{k}(x, y); }}, changed);\n")
+    section = assemble.parse_section(
+        " combine(cells, values, places)\nKERNEL {\n    for (i64 q = item(1); q < a.n; q += items(1)) {\n"
+        f"        bool changed;\n{body}    }}\n}}\n")
+    return CudaKernel(device, section, {"ATOMIC": code}, expressions)
 
 
 def plain(result: Any) -> tuple:

@@ -245,10 +245,9 @@ def test_an_engine_that_breaks_does_not_stop_the_others(fake):
     fake(texts)
     result = bench.compare(["path:6"], against=["fake"], algorithms=["bfs", "sssp"], repeat=1, progress=False)
     assert [(row.algorithm, row.engine) for row in result.rows if row.engine == "fake"] == [("bfs", "fake")]
-    assert result.wrong == [
-        "bfs on path:6: fake (bad): ZeroDivisionError: division by zero",
-        "sssp on path:6: fake: MemoryError: no room",
-    ]
+    bad, none = result.wrong
+    assert bad.startswith("bfs on path:6: fake (bad): ZeroDivisionError: division by zero (test_bench.py, line ")
+    assert none.startswith("sssp on path:6: fake: MemoryError: no room (test_bench.py, line ")
 
 
 def test_slow_engines_take_fewer_turns(fake):

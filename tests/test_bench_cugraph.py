@@ -76,9 +76,8 @@ class FakePackage:
         return levels, before[0] if parents else None, vertices
 
     def sssp(self, handle, graph, source, cutoff, parents, check):
-        assert (handle, check) == ("handle", False)
-        found = self.api.sssp(graph, source, parents).arrays()
-        return (*found, None)[:3]
+        assert (handle, parents, check) == ("handle", True, False)
+        return self.api.sssp(graph, source, parents).arrays()
 
     def pagerank(self, handle, graph, a, b, c, d, alpha, epsilon, iterations, check, *, fail_on_nonconvergence):
         assert (handle, a, b, c, d, check, fail_on_nonconvergence) == ("handle", None, None, None, None, False, False)

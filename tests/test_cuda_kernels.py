@@ -5,12 +5,14 @@ Runs on the GPU if that is the backend, else on the emulated one.
 
 from __future__ import annotations
 
+import functools
 import os
 
 import numpy as np
 import pytest
-from cuda_cases import CASES, outcome
+from cuda_cases import CASES, CELLS, combining, monoids_alike, outcome
 
+from semirings.dtypes import lookup_dtype
 from spgraph.kernels.device import HOST
 
 SEEDS = range(int(os.environ.get("SPGRAPH_CUDA_SEEDS", "4")))
@@ -26,3 +28,25 @@ def test_same_as_on_the_cpu(cuda, name, seed):
         for x, y in zip(wanted[2:] or wanted[1:], found[2:] or found[1:], strict=True):
             np.testing.assert_array_equal(y, x)
             assert np.asarray(y).dtype == np.asarray(x).dtype
+
+
+@pytest.mark.parametrize(("dtype", "code"), monoids_alike())
+def test_atomics_of_every_monoid(cuda, dtype, code):
+    """Many values for few cells: what comes out is a sum in some order."""
+    ops = monoids_alike()[dtype, code]
+    np_type = lookup_dtype(dtype).np_type
+    rng = np.random.default_rng(1)
+    places = rng.integers(0, CELLS, 600).astype(np.int32)
+    values = rng.choice([1, 2, 1, 1] if np_type.kind in "bu" else [1, -1, 2, 1, -3], 600).astype(np_type)
+    start = rng.choice([0, 1, 3], (len(ops), CELLS)).astype(np_type)
+    cells = cuda.to_device(start)
+    combining(cuda, ops, code)(600, (cells, cuda.to_device(values), cuda.to_device(places)))
+    for op, before, after in zip(ops, start, cuda.to_host(cells)):
+        for cell in range(CELLS):
+            want = functools.reduce(op.binaryop.numpy, values[places == cell], before[cell])
+            if op.name == "any":
+                assert after[cell] in (before[cell], *values)
+            elif np_type.kind == "f":
+                np.testing.assert_allclose(after[cell], want, rtol=1e-4, err_msg=op.name)
+            else:
+                assert after[cell] == want, op

@@ -104,8 +104,8 @@ def by_place(op, x="x", y="y", dtypes=(FP64, FP64)):
 
 # ---- merges ---------------------------------------------------------------------------
 @shapes
-@pytest.mark.parametrize("union", [True, False], ids=["union", "intersection"])
-@pytest.mark.parametrize("isos", [(False, False), (True, False), (True, True)], ids=str)
+@pytest.mark.parametrize(("union", "isos"), [(True, (False, False)), (True, (True, True)), (False, (False, False)),
+                                             (False, (True, False))], ids=str)
 def test_ewise_rows(cuda, rng, shape, union, isos):
     xp, xi, xv = random_csr(rng, **shape)
     yp, yi, yv = random_csr(rng, **shape)
@@ -170,8 +170,7 @@ def test_write_rows_of_equal_values(cuda, rng, c_iso, t_iso):
 
 
 @shapes
-@pytest.mark.parametrize("code", ["s", "sc", "v", "vc"])
-@pytest.mark.parametrize("valued", [True, False], ids=["values", "pattern"])
+@pytest.mark.parametrize(("code", "valued"), [("s", True), ("sc", False), ("v", False), ("vc", True)], ids=str)
 def test_mask_rows(cuda, rng, shape, code, valued):
     t, m = random_csr(rng, **shape), random_csr(rng, **shape)
     consts = {**MASK_CONSTS[code], "VALUES": valued}
@@ -182,8 +181,7 @@ def test_mask_rows(cuda, rng, shape, code, valued):
 
 # ---- rows -------------------------------------------------------------------------------
 @shapes
-@pytest.mark.parametrize("mapped", [False, True], ids=["natural", "mapped"])
-@pytest.mark.parametrize("iso", [False, True], ids=["values", "iso"])
+@pytest.mark.parametrize(("mapped", "iso"), [(False, False), (True, False), (True, True)], ids=str)
 def test_select_and_apply_with_places(cuda, rng, shape, mapped, iso):
     indptr, indices, values = random_csr(rng, **shape)
     nrows = indptr.size - 1
@@ -217,8 +215,8 @@ def test_apply_flat(cuda, rng):
 
 
 @shapes
-@pytest.mark.parametrize("how", ["rows", "drop", "several"])
-@pytest.mark.parametrize("valued", [True, False], ids=["values", "pattern"])
+@pytest.mark.parametrize(("how", "valued"), [("rows", True), ("drop", False), ("several", True), ("several", False)],
+                         ids=str)
 def test_map_rows(cuda, rng, shape, how, valued):
     indptr, indices, values = random_csr(rng, **shape)
     nrows = indptr.size - 1

@@ -17,6 +17,7 @@ from spgraph import context, engine
 from spgraph.block import MatrixBlock, VectorBlock, width
 from spgraph.engine import Apply, Ewise, Index, Leaf, Mask, vector_sparse
 from spgraph.engine.plan import push_limit
+from spgraph.kernels.cpu import _threads
 from spgraph.partition import NATURAL, Partition
 
 DEVICE = context.device()
@@ -457,3 +458,30 @@ def test_a_vector_may_be_longer_than_memory():
     engine.vector_assign(C, None, None, False, np.int64(5), Index.of_list(np.array([1, n - 2])))
     check(C, {1: 5, n - 2: 5, n - 1: 2})
     assert engine.vector_reduce(C, monoid.plus[int]) == 12
+
+
+@pytest.mark.cpu("threads")
+def test_long_lists_come_out_the_same_from_several_threads():
+    n = 1 << 19
+    rng = np.random.default_rng(4)
+    ids = np.sort(rng.choice(n, 100_000, replace=False))
+    mask = Mask(build(n, np.flatnonzero(rng.random(n) < 0.5), np.True_, np.bool_), True, True)
+    full = build(n, np.arange(n), rng.integers(0, 9, n), np.int64)
+
+    def run(threads):
+        long = build(n, ids, np.arange(ids.size), np.int64)
+        filtered, selected, product, total = (empty(n, np.int64) for _ in range(4))
+        before = _threads.set_threads(threads)
+        try:
+            engine.vector_chain(filtered, mask, None, True, Leaf(long))
+            engine.vector_select(selected, None, None, False, long, select.valuegt[int], np.int64(50_000))
+            engine.vector_chain(product, None, None, False, Ewise("mult", binary.times[int], Leaf(long), Leaf(full)))
+            engine.vector_chain(total, None, None, False, Leaf(full))
+            engine.vector_chain(total, None, binary.plus[int], False, Leaf(long))
+        finally:
+            _threads.set_threads(before)
+        assert long.format == filtered.format == selected.format == product.format == "sparse"
+        return [block.coo() for block in (filtered, selected, product, total)]
+
+    for one, several in zip(run(1), run(3)):
+        np.testing.assert_array_equal(one, several)

@@ -10,7 +10,7 @@ import pytest
 import spgraph as sg
 from spgraph import context, exceptions
 
-N, M = 1 << 12, 100_000
+N, M = 1 << 12, 400_000
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_building(used, edges, dtype):
     found = sg.estimate(nvals=M, nrows=N, dtype=dtype)
     assert found.device == used.device.name
     assert found.graph == A._block.nbytes - (dtype is None)  # the one value
-    assert 0.9 <= found.peak / held <= 2
+    assert 0.85 <= found.peak / held <= 2
     again = sg.estimate(A)
     assert (again.graph, again.peak, again.dtype) == (found.graph, found.peak, found.dtype)
 
@@ -71,7 +71,7 @@ def test_transposing(used, edges, dtype):
     held, _ = used.peak(lambda: A.dup()._block.oriented(True))
     found = sg.estimate(A, transpose=True)
     assert found.transpose == A._block.nbytes
-    assert 0.9 <= found.peak / held <= 2
+    assert 0.85 <= found.peak / held <= 2
 
 
 @pytest.mark.parametrize("weights", ["int", "uniform"])

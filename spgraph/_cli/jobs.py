@@ -14,6 +14,7 @@ import numpy as np
 from spgraph import algorithms
 from spgraph._cli.ranks import check_ranks
 from spgraph._cli.text import counted
+from spgraph.bench._arrays import csr_of
 from spgraph.matrix import Matrix
 from spgraph.validate import Rule, validate_bfs, validate_sssp
 from spgraph.vector import Vector
@@ -77,7 +78,7 @@ class Bfs:
         return {**numbers, "depth": depth}, [f"{text}, the farthest at level {depth:,}"]
 
     def check(self, A, source, columns, args):
-        return validate_bfs(A, source, columns["parent"], columns["level"]).rules
+        return validate_bfs(csr_of(A), source, columns["parent"], columns["level"]).rules
 
 
 class Sssp:
@@ -108,7 +109,7 @@ class Sssp:
         return {**numbers, "farthest": farthest}, [f"{text}, the farthest at distance {farthest:,}"]
 
     def check(self, A, source, columns, args):
-        return validate_sssp(A, source, columns["distance"], columns.get("parent")).rules
+        return validate_sssp(csr_of(A), source, columns["distance"], columns.get("parent")).rules
 
 
 class PageRank:

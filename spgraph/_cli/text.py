@@ -49,4 +49,4 @@ def described(report: str) -> list[str]:
 
 def lines(title: str, *texts: str) -> str:
     """A block of lines with its title in the margin."""
-    return "\n".join(f"{title if first == 0 else '':<{MARGIN}}{text}" for first, text in enumerate(texts))
+    return "\n".join(f"{title if first == 0 else '':<{MARGIN - 1}} {text}" for first, text in enumerate(texts))

@@ -4,7 +4,8 @@ Method: one masked product per level. The frontier q is pushed through its edges
 while it is small and pulled by the unvisited vertices when it is large
 (direction-optimising: S. Beamer, K. Asanovic, D. Patterson, SC 2012); the
 engine chooses, see `spgraph.engine.plan`.
-Encoding: `level` and `parent` have an entry exactly for the reached vertices.
+Encoding: `level` and `parent` have an entry exactly for the reached vertices; the frontier holds those that the last
+product has added.
 Work: O(n + m); border values: the frontier, once per level.
 """
 
@@ -12,11 +13,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from spgraph import semiring
+from spgraph import binary, monoid, semiring
 from spgraph.algorithms._inputs import as_depth, as_source, of_graph
 from spgraph.vector import Vector
 
 __all__ = ["bfs", "bfs_parents"]
+
+any_next = semiring.register_anonymous(monoid.any, binary.register_anonymous(lambda x, y: x + 1, "next"), "any_next")
 
 
 @of_graph
@@ -50,15 +53,12 @@ def bfs(A, source: int, *, max_depth: int | None = None) -> Vector:
     """
     source = as_source("bfs", A, source)
     max_depth = as_depth("bfs", max_depth)
-    level = Vector(np.int32, A.nrows)
-    frontier = Vector.from_coo([source], True, size=A.nrows)
+    level = Vector.from_coo([source], 0, np.int32, size=A.nrows)
+    frontier = level.dup()
     depth = 0
-    while frontier.nvals:
-        level(frontier.S) << depth  # level<s(q)> = depth
-        if depth == max_depth:
-            break
-        # q<!s(level), replace> = q any.pair A
-        frontier(~level.S, replace=True) << frontier.vxm(A, semiring.any_pair)
+    while frontier.nvals and depth != max_depth:
+        # level<!s(level)> = q any.next A; q = the vertices that are new
+        level(~level.S, changed=frontier) << frontier.vxm(A, any_next)
         depth += 1
     return level
 
@@ -91,14 +91,11 @@ def bfs_parents(A, source: int, *, max_depth: int | None = None) -> Vector:
     """
     source = as_source("bfs_parents", A, source)
     max_depth = as_depth("bfs_parents", max_depth)
-    parent = Vector(np.int64, A.nrows)
-    frontier = Vector.from_coo([source], [source], size=A.nrows)  # values: who found the vertex
+    parent = Vector.from_coo([source], source, np.int64, size=A.nrows)
+    frontier = parent.dup()
     depth = 0
-    while frontier.nvals:
-        parent(frontier.S) << frontier  # p<s(q)> = q
-        if depth == max_depth:
-            break
-        # q<!s(p), replace> = q any.secondi A
-        frontier(~parent.S, replace=True) << frontier.vxm(A, semiring.any_secondi)
+    while frontier.nvals and depth != max_depth:
+        # p<!s(p)> = q any.secondi A; q = the vertices that are new
+        parent(~parent.S, changed=frontier) << frontier.vxm(A, semiring.any_secondi)
         depth += 1
     return parent

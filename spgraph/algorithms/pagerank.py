@@ -103,31 +103,48 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     share, idle, follow = _shares(A, alpha, weighted, dtype)
     new, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Scalar(dtype), Scalar(dtype)
     residual, converged, iterations = math.inf, n == 0, 0
-    lost << binary.first(rank & idle).reduce(monoid.plus)  # l = sum of r over dangling vertices
-    flow << binary.times(rank & share)  # f = r .* (alpha / outweight)
     while not converged and iterations < max_iter:
-        jumps = 1 - alpha + alpha * lost.get(0)
-        if personalization is None and sink is jump:
-            new << dtype.type(jumps / n)  # t = (1 - alpha + alpha l) / n, one value for all
-        elif sink is jump:
-            new << _scaled(jump, jumps)  # t = (1 - alpha + alpha l) p
+        lost << binary.first(rank & idle).reduce(monoid.plus)  # l = sum of r over dangling vertices
+        flow << binary.times(rank & share)  # f = r .* (alpha / outweight)
+        ahead = not change.ready  # a GPU still computes it: begin the product meanwhile, wanted or not
+        if ahead:
+            new << dtype.type(0)
+            new(binary.plus) << flow.vxm(A, follow)  # t = f plus.times A
+        if iterations:
+            residual = _looked_at(change, iterations)
+            converged = residual < n * tol
+            if converged:
+                break
+        lost_rank = alpha * lost.get(0)
+        if sink is not jump:
+            jumps = binary.plus(_scaled(jump, 1 - alpha) | _scaled(sink, lost_rank))  # (1 - alpha) p + alpha l p'
+        elif personalization is None:
+            jumps = dtype.type((1 - alpha + lost_rank) / n)  # one value for all
         else:
-            new << binary.plus(_scaled(jump, 1 - alpha) | _scaled(sink, alpha * lost.get(0)))
-        new(binary.plus) << flow.vxm(A, follow)  # t += f plus.times A
+            jumps = _scaled(jump, 1 - alpha + lost_rank)
+        if ahead:
+            new(binary.plus) << jumps
+        else:
+            new << jumps
+            new(binary.plus) << flow.vxm(A, follow)
         change << (new - rank).apply(unary.abs).reduce(monoid.plus)
         rank, new = new, rank
-        lost << binary.first(rank & idle).reduce(monoid.plus)  # begun before the change is looked at: nobody waits
-        flow << binary.times(rank & share)
-        residual = change.get(0)
         iterations += 1
+    if iterations and not converged:
+        residual = _looked_at(change, iterations)
         converged = residual < n * tol
-        if math.isnan(residual):
-            raise InvalidValue(f"pagerank: the ranks are NaN after {iterations} iterations; are all weights finite?")
     if not converged and fail_on_nonconvergence:
         raise InvalidValue(
             f"pagerank: not converged after max_iter={max_iter} iterations: the L1 norm of the last change is "
             f"{residual:.3g}, tol * n is {n * tol:.3g}; raise max_iter or tol, or pass fail_on_nonconvergence=False")
     return _result(rank, iterations, float(residual), converged)
+
+
+def _looked_at(change: Scalar, iterations: int) -> float:
+    residual = change.get(0)
+    if math.isnan(residual):
+        raise InvalidValue(f"pagerank: the ranks are NaN after {iterations} iterations; are all weights finite?")
+    return residual
 
 
 def _scaled(v: Vector, factor: float):

@@ -12,7 +12,9 @@ within rounding. A text that is wrong or breaks is left out and named.
 from __future__ import annotations
 
 import gc
+import os
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -145,7 +147,10 @@ class Contest:
     def broken(self, name: str, error: Exception) -> None:
         """An engine that raises is no reason to stop."""
         where = f"{self.problem.algorithm} on {self.problem.name}"
-        self.wrong.append(f"{where}: {name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+        text = " ".join(str(error).split())[:300]
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(last.filename)}, line {last.lineno}"
+        self.wrong.append(f"{where}: {name}: {type(error).__name__}: {text} ({place})")
 
     # ---- answers -------------------------------------------------------------------
     def check(self, answer: Answer) -> str | None:

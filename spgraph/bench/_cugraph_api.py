@@ -247,8 +247,8 @@ class PythonApi:
         return Arrays(vertices, levels, before)
 
     def sssp(self, graph: Any, source: int, parents: bool) -> Arrays:
-        """Distances, and parents if asked for."""
-        return Arrays(*self._package.sssp(self._handle, graph, source, FARTHEST, parents, False))
+        """Distances and parents: pylibcugraph asks for both."""
+        return Arrays(*self._package.sssp(self._handle, graph, source, FARTHEST, True, False))
 
     def pagerank(self, graph: Any, alpha: float, iterations: int) -> Arrays:
         """Ranks after so many iterations."""

@@ -41,6 +41,8 @@ class Overhead:
     ----------
     vertices : int
         Length of the path.
+    device : str
+        Of spgraph's objects.
     expression : dict of str to float
         Microseconds per expression, by engine (median).
     imports : dict of str to float
@@ -48,6 +50,7 @@ class Overhead:
     """
 
     vertices: int
+    device: str
     expression: dict[str, float]
     imports: dict[str, float]
     kind = "overhead"
@@ -57,7 +60,8 @@ class Overhead:
         return asdict(self)
 
     def __str__(self) -> str:
-        rows = [f"{EXPRESSIONS * self.vertices:,} expressions of a BFS along {self.vertices:,} vertices:"]
+        what = f"{EXPRESSIONS * self.vertices:,} expressions of a BFS along {self.vertices:,} vertices"
+        rows = [f"{what}, on {self.device}:"]
         rows += [f"  {engine:<18}{cost:8.1f} us per expression" for engine, cost in self.expression.items()]
         if self.imports:
             rows.append("a new process:")
@@ -108,7 +112,7 @@ def overhead(vertices: int = 1000, *, repeat: int = 5, imports: int = 5) -> Over
     expression = {
         name: statistics.median(found) / (EXPRESSIONS * vertices) * 1e6 for name, found in times.items()
     }
-    return Overhead(vertices, expression, _imports(imports))
+    return Overhead(vertices, spgraph.context.device().name, expression, _imports(imports))
 
 
 def _along_path(gb: ModuleType, n: int) -> Callable[[], None]:

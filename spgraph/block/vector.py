@@ -191,14 +191,11 @@ class VectorBlock:
             self.format = "sparse"
         elif self.format == "bitmap":
             if self.device.on_host:
-                self.indices = np.flatnonzero(self.present.view(np.bool_)).astype(index_dtype(self.size))
-                if not self.iso:
-                    self.values = self.values[self.indices]
+                indices = np.flatnonzero(self.present.view(np.bool_)).astype(index_dtype(self.size))
+                values = self.values if self.iso else self.values[indices]
             else:
-                self.indices, self.values = self._listed()
-                self.sorted = False
-            self.format = "sparse"
-            self.present = self.padding = None
+                indices, values = self._listed()
+            self.set_sparse(indices, values, iso=self.iso, sorted=self.device.on_host)
         return self
 
     def _listed(self) -> tuple:
@@ -226,8 +223,7 @@ class VectorBlock:
                 self.indices = xp.sort(self.indices)
             else:
                 order = xp.argsort(self.indices, kind="stable")
-                self.indices = self.indices[order]
-                self.values = self.values[order]
+                self.indices, self.values = self.indices[order], self.values[order]
             self.sorted = True
             self.queue = None
         return self
@@ -299,10 +295,9 @@ class VectorBlock:
             else:
                 # where does local number i of the new partition lie in the old one?
                 source = old.to_local if partition.natural else old.locals_of(partition.to_global)
-                if self.present is not None:
-                    self.present = self.present[source]
-                if not self.iso:
-                    self.values = self.values[source]
+                present = None if self.present is None else self.present[source]
+                self.values = self.values if self.iso else self.values[source]
+                self.present = present
         self.partition = partition
         return self
 
@@ -354,19 +349,22 @@ class _PendingBlock(VectorBlock):
 
     def settle(self) -> VectorBlock:
         """All slots are set, or about to be."""
-        self._awaited = None
-        self.__class__ = VectorBlock
+        del self._awaited
+        self.__class__ = VectorBlock  # type: ignore[assignment]
         return self
 
-    # (computing the arguments of these may have settled the block already)
     def set_sparse(self, *args, **more):
-        _PendingBlock.settle(self).set_sparse(*args, **more)
+        if type(self) is _PendingBlock:  # computing the arguments may have settled it
+            self.settle()
+        VectorBlock.set_sparse(self, *args, **more)
 
     def set_bitmap(self, *args, **more):
-        _PendingBlock.settle(self).set_bitmap(*args, **more)
+        if type(self) is _PendingBlock:
+            self.settle()
+        VectorBlock.set_bitmap(self, *args, **more)
 
     def assume(self, other: VectorBlock) -> None:
-        _PendingBlock.settle(self).assume(other)
+        self.settle().assume(other)
 
     def bounds(self) -> tuple[int, int]:
         _, least, most = self._awaited

@@ -146,9 +146,9 @@ def _put_row(out: MatrixBlock, vector: VectorBlock, local: int) -> None:
     indptr = out.indptr.astype(index_dtype(nvals))
     indptr[local + 1 :] += vector.nvals - (end - start)
     indices = xp.concatenate([out.indices[:start], vector.indices, out.indices[end:]])
-    equal = not vector.nvals or not out.nvals or (out.iso and vector.iso and same(out.values[0], vector.values[0]))
-    if equal and (out.iso or not out.nvals) and (vector.iso or not vector.nvals):
-        put(out, (indptr, indices, None), out.values if out.nvals else vector.values, out.rows, out.cols)
+    parts = [block for block in (out, vector) if block.nvals]
+    if all(block.iso for block in parts) and (len(parts) < 2 or same(out.values[0], vector.values[0])):
+        put(out, (indptr, indices, None), parts[0].values if parts else None, out.rows, out.cols)
         return
     old = out.device.filled(out.nvals, out.values[0], out.dtype) if out.iso else out.values
     values = xp.concatenate([old[:start], vector.expand().values, old[end:]])

@@ -2,7 +2,8 @@
 
 Costs are in units of one step of Gustavson's method. A step is a product, or a look-up where rows are bisected;
 making a transpose that is not at hand costs so many steps per entry. CPU: measured on rmat:16 (2-core EPYC,
-plus_pair); a step of a dot product is cheaper since it only reads.
+plus_pair); a step of a dot product is cheaper since it only reads. GPU: estimated, not measured: a step of Gustavson's
+method ends in an atomic, a step of a dot product does not, and a transpose is a sort.
 """
 
 from __future__ import annotations

@@ -83,12 +83,12 @@ class Product:
     `limit` edges; ``pull()`` gathers into the rows of C.
     """
 
-    __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "mask", "out", "replace", "semiring", "term",
-                 "transposed", "u", "view")
+    __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "grows", "mask", "out", "replace", "semiring",
+                 "term", "transposed", "u", "view")
 
     def __init__(self, out: VectorBlock, mask: Mask | None, view: MaskView, accum, replace: bool, A: MatrixBlock,
                  transposed: bool, u: VectorBlock, semiring, flipped: bool, changed: VectorBlock | None,
-                 kept: Filter | None, fresh: bool):
+                 kept: Filter | None, fresh: bool, grows: bool):
         self.out = out
         self.mask = mask
         self.view = view
@@ -102,6 +102,7 @@ class Product:
         self.changed = changed
         self.filter = kept
         self.fresh = fresh
+        self.grows = grows  # C's entries stay as they are: it only gets new ones, any of their terms
         self.term = _term(semiring, flipped, A.dtype, u.dtype)
 
     def iso_value(self):
@@ -120,9 +121,14 @@ class Product:
         return term.dtype.type(ex.evaluate(term.mult[0], env))
 
     def combines_in_place(self) -> bool:
-        """Whether the accumulator is the monoid's own operator, so that terms can go straight into C."""
-        return (self.accum is not None and (self.mask is None or not self.replace)
+        """Whether terms can go straight into C: it only grows, or accumulates by the monoid's own operator."""
+        return self.grows or (self.accum is not None and (self.mask is None or not self.replace)
                 and self.out.dtype == self.term.dtype and self.accum.key == self.semiring.monoid.binaryop.key)
+
+    def changed_value(self):
+        """The values of an iso block for the changed entries, if they are known to be equal; else None."""
+        value = self.iso_value() if self.grows else None
+        return None if value is None else np.array([cast_scalar(value, self.out.dtype)])
 
     def looks_densely(self) -> bool:
         """Whether a row is gathered whole, without branches, instead of entry by entry up to a terminal value."""

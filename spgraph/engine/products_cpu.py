@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from spgraph.block import MatrixBlock, VectorBlock
-from spgraph.engine.mask import EMPTY_BITS
+from spgraph.engine.mask import EMPTY_BITS, NO_MASK
 from spgraph.engine.product import Product, cast_scalar
 from spgraph.engine.vector_write import differences, write
 from spgraph.engine.workspace import workspace
@@ -42,7 +42,10 @@ class CpuProduct(Product):
             out.set_sparse(*result[:2], iso=result[2], sorted=result[3])
             return True
         if self.combines_in_place():
-            return self._push_scatter(limit)
+            view = self.view
+            done = self._push_scatter(limit)
+            self.view = view
+            return done
         result = self._push_list(limit, self.term.dtype)
         if result is None:
             return False
@@ -96,14 +99,17 @@ class CpuProduct(Product):
 
     def _push_scatter(self, limit) -> bool:
         u, view, out, changed, kept = self.u, self.view, self.out, self.changed, self.filter
+        if self.grows:
+            self.view = view = NO_MASK  # C's own presence says as much
         A = self.A.oriented(not self.transposed)
         out.writable_bitmap(full=True)
         full = out.format == "full"
-        key = ("scatter", *self.key(A), full, changed is None, kept and (kept.op.key, kept.thunk.dtype))
+        key = ("scatter", *self.key(A), out.dtype, full, changed is None, self.grows,
+               kept and (kept.op.key, kept.thunk.dtype))
         kernel = _kernels.get(key)
         if kernel is None:
             kernel = self._make(key, push_kernels.push_scatter, A, out.dtype, CHANGED=changed is not None, C_FULL=full,
-                                FILTER=kept is not None)
+                                GROWS=self.grows, FILTER=kept is not None)
         space = workspace(out.size)
         args = (u.indices, u.values, A.indices, A.values, view.present, view.values,
                 EMPTY_BITS if full else out.present, out.values, space.stamp, space.next_epoch(), space.indices,
@@ -118,8 +124,12 @@ class CpuProduct(Product):
         if changed is not None:
             pieces = [slice(base, base + result[1]) for base, result in parts if result[1]]
             indices, ascending = _found(space, pieces)
-            values = out.values[indices] if ascending else _gathered(space.array("values", out.dtype), pieces)
-            changed.set_sparse(indices, values, sorted=ascending, partition=out.partition)
+            values = self.changed_value()
+            if values is not None:
+                changed.set_sparse(indices, values, iso=True, sorted=ascending, partition=out.partition)
+            else:
+                values = out.values[indices] if ascending else _gathered(space.array("values", out.dtype), pieces)
+                changed.set_sparse(indices, values, sorted=ascending, partition=out.partition)
             self.filter = None  # it was applied
         return True
 
@@ -142,23 +152,27 @@ class CpuProduct(Product):
             before = values
         noting = changed is not None and not fresh
         bits = np.zeros(out.size, np.uint8) if noting else EMPTY_BITS
+        single = self.changed_value() if noting else None
+        new_values = np.empty(out.size, out.dtype) if noting and single is None else EMPTY_BITS
         u_full = u.format == "full"
         gather = "gather_all" if self.looks_densely() else "gather_until"
-        key = (gather, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting,
+        key = (gather, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting, single is None,
                None if fresh or accum is None else accum.key)
         kernel = _kernels.get(key)
         if kernel is None:
             kernel = self._make(key, pull_kernels.pull, A, out.dtype, U_FULL=u_full, REPLACE=self.replace,
                                 ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh, CHANGED=noting,
-                                GATHER=Block(gather))
+                                CHVALS=single is None, GATHER=Block(gather))
         work = A.nvals + A.nrows
         args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
-                present, values, before, bits, *self.ids(A))
+                present, values, before, bits, new_values, *self.ids(A))
         counts = parallel_for(kernel, A.row_ranges(), work, args)
         nvals = sum(count for count, _ in counts)
         out.set_bitmap(present, values, nvals)
         if noting:
-            changed.set_bitmap(bits, values.copy(), sum(number for _, number in counts), partition=out.partition)
+            found = sum(number for _, number in counts)
+            changed.set_bitmap(bits, new_values if single is None else single, found, iso=single is not None and found > 0,
+                               partition=out.partition)
 
     def _make(self, key, template, A: MatrixBlock, out_dtype, **consts):
         ops = self.ops(out_dtype)

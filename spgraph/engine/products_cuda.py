@@ -13,7 +13,7 @@ import numpy as np
 
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
-from spgraph.engine.mask import EMPTY_BITS
+from spgraph.engine.mask import EMPTY_BITS, NO_MASK
 from spgraph.engine.operators import store
 from spgraph.engine.product import Product, cast_scalar
 from spgraph.engine.vector_write import differences, write
@@ -26,7 +26,7 @@ COUNT_MASK = (1 << COUNT_BITS) - 1
 WARP = 32
 NO_THUNK = np.int8(0)
 NO_PREFIX = np.empty(0, np.int64)
-EMPTY_WORDS = np.empty(0, np.uint32)
+LAST_EPOCH = 255
 EMPTY_INDICES = np.empty(0, np.int32)
 LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
 BINS = (2048, 48, 6)  # rows with more entries than these go to 256, 32 and 8 threads each, the rest to 2
@@ -72,6 +72,7 @@ class CudaProduct(Product):
         any_, follows = bool(monoid.terminal_any), _follows(A)
         summed = iso is None and not any_
         bitmap = edges * LONG_SHARE >= size and (not summed or dtype == term.dtype)
+        single = None if iso is None else np.array([cast_scalar(iso, dtype)])
         key = ("push list", *self.key(A), dtype, iso is None, follows, bitmap)
         kernel = device.kernels.get(key)
         if kernel is None:
@@ -82,54 +83,72 @@ class CudaProduct(Product):
         if bitmap:
             xp = device.xp
             present = xp.zeros(size, np.uint8)
-            values = (_single(iso, dtype) if iso is not None else device.filled(size, monoid.start, dtype) if summed
+            values = (single if single is not None else device.filled(size, monoid.start, dtype) if summed
                       else xp.empty(size, dtype))
             acc, written = (values, EMPTY_BITS) if summed else (EMPTY_BITS, EMPTY_BITS if iso is not None else values)
-            later = kernel(u.nvals, (*args, present, acc, EMPTY_INDICES, written, NO_PREFIX, *ids), blocks=blocks)
+            later = kernel(u.nvals, (*args, present, 1, acc, EMPTY_INDICES, written, NO_PREFIX, *ids), blocks=blocks)
             result.set_bitmap_later(present, values, lambda: later.get()[0], iso=iso is not None,
                                     padding=monoid.start if summed else None, partition=self.out.partition)
             return
-        found = _Found(A, size, edges, dtype, iso, self.out.partition)
+        found = _Found(A, size, edges, dtype, single, self.out.partition)
         with device.lock:  # marks and accumulators are the device's, whichever thread asks
             acc = _accumulator(device, size, monoid, term.dtype) if summed else EMPTY_BITS
-            found.later = kernel(u.nvals, (*args, _marks(device, size), acc, found.indices, found.values, found.prefix,
-                                           *ids), blocks=blocks)
+            found.later = kernel(u.nvals, (*args, *_marks(device, size), acc, found.indices, found.written,
+                                           found.prefix, *ids), blocks=blocks)
             if summed:
                 found.fetch(acc, monoid, reset=True)
         result.set_pending(found.settle)
 
     def _push_scatter(self, A: MatrixBlock, prefix, edges: int) -> None:
+        """C is combined with terms where it stands; what changes is listed, or marked if that may be much."""
         u, view, out, changed, kept = self.u, self.view, self.out, self.changed, self.filter
-        device, size, dtype, monoid = out.device, out.size, out.dtype, self.semiring.monoid
+        device, size, dtype, monoid, grows = out.device, out.size, out.dtype, self.semiring.monoid, self.grows
+        if grows:
+            self.view = view = NO_MASK  # C's own presence says as much
         out.writable_bitmap(full=True)
         full = out.format == "full"
-        if not full:
+        if not full and not grows:
             _pad(out, monoid.start)
-        early = kept is not None and _is_monotone(kept.op, monoid)
-        follows = changed is not None and _follows(A)
-        key = ("push scatter", *self.key(A), full, changed is None, follows,
+        early = kept is not None and (grows or _is_monotone(kept.op, monoid))
+        noting = changed is not None
+        single = self.changed_value() if noting else None
+        bitmap = noting and grows and edges * LONG_SHARE >= size
+        follows = noting and not bitmap and _follows(A)
+        key = ("push scatter", *self.key(A), dtype, full, noting, follows, grows, bitmap, single is None,
                (kept.op.key, kept.thunk.dtype) if early else None)
         kernel = device.kernels.get(key)
         if kernel is None:
-            kernel = self._make(key, "push.push_scatter", A, dtype, CHANGED=changed is not None, C_FULL=full,
-                                BITMAP=False, FILTER=early, NEXT=follows, VALUES=False)
-        found = _Found(A, size, edges if changed is not None else 0, dtype, None, out.partition)
-        before, bits, values = out.nvals, out.present, out.values
-        with device.lock:
-            args = (prefix, edges, A.indptr, u.indices, u.values, A.indices, A.values, view.present, view.values,
-                    EMPTY_BITS if full else bits, values, EMPTY_WORDS if changed is None else _marks(device, size),
-                    found.indices, found.values, found.prefix, kept.thunk if early else NO_THUNK,
-                    *self.ids(A, swap=True))
-            later = found.later = kernel(u.nvals, args, blocks=_blocks(edges, device))
-            if changed is not None:
-                found.fetch(values, monoid, reset=False)  # now: later they may be others
-        if not full:
-            out.set_bitmap_later(bits, values, lambda: before + later.get()[0][1], least=before, padding=monoid.start)
-        if changed is not None:
+            kernel = self._make(key, "push.push_scatter", A, dtype, CHANGED=noting, C_FULL=full, GROWS=grows,
+                                BITMAP=bitmap, FILTER=early, NEXT=follows, VALUES=grows and single is None)
+        before, bits, values, partition = out.nvals, out.present, out.values, out.partition
+        args = (prefix, edges, A.indptr, u.indices, u.values, A.indices, A.values, view.present, view.values,
+                EMPTY_BITS if full else bits, values)
+        more = (kept.thunk if early else NO_THUNK, *self.ids(A, swap=True))
+        blocks, count = _blocks(edges, device), u.nvals
+        if bitmap:
+            marks = device.xp.zeros(size, np.uint8)
+            new_values = device.xp.empty(size, dtype) if single is None else single
+            later = kernel(count, (*args, marks, 1, EMPTY_INDICES, EMPTY_BITS if single is not None else new_values,
+                                   NO_PREFIX, *more), blocks=blocks)
             changed.become(size, dtype)
-            changed.set_pending(found.settle, partition=found.partition)
-            if early:
-                self.filter = None
+            changed.set_bitmap_later(marks, new_values, lambda: later.get()[0][0], iso=single is not None,
+                                     partition=partition)
+        else:
+            found = _Found(A, size, edges if noting else 0, dtype, single, partition)
+            with device.lock:
+                marks, epoch = _marks(device, size) if noting and not grows else (EMPTY_BITS, 0)
+                later = found.later = kernel(count, (*args, marks, epoch, found.indices, found.written, found.prefix,
+                                                     *more), blocks=blocks)
+                if noting and not grows:
+                    found.fetch(values, monoid, reset=False)  # now: later they may be others
+            if noting:
+                changed.become(size, dtype)
+                changed.set_pending(found.settle, partition=partition)
+        if not full:
+            out.set_bitmap_later(bits, values, lambda: before + later.get()[0][1], least=before,
+                                 padding=None if grows else monoid.start)
+        if early:
+            self.filter = None
 
     # ---- pull ------------------------------------------------------------------
     def pull(self) -> None:
@@ -150,17 +169,20 @@ class CudaProduct(Product):
             present, values = EMPTY_BITS if full else out.present, out.values
         noting = changed is not None and not fresh
         bits = xp.zeros(out.size, np.uint8) if noting else EMPTY_BITS
+        single = self.changed_value() if noting else None
+        listed = noting and single is None
+        new_values = xp.empty(out.size, out.dtype) if listed else EMPTY_BITS if single is None else single
         u_full = u.format == "full"
         dense = self.looks_densely()
-        key = ("pull", dense, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting,
+        key = ("pull", dense, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting, listed,
                None if fresh or accum is None else accum.key)
         kernel = device.kernels.get(key)
         if kernel is None:
             kernel = self._make(key, "pull.pull_all" if dense else "pull.pull_until", A, out.dtype, U_FULL=u_full,
                                 REPLACE=self.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh,
-                                CHANGED=noting)
+                                CHANGED=noting, CHVALS=listed)
         args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
-                present, values, before, bits, *self.ids(A))
+                present, values, before, bits, new_values if listed else EMPTY_BITS, *self.ids(A))
         if dense:
             bins = _bins(A)
             later = kernel(A.nrows, (*bins.args, *args), blocks=bins.blocks)
@@ -172,9 +194,9 @@ class CudaProduct(Product):
         else:
             out.set_bitmap_later(present, values, lambda: later.get()[0][0])
         if noting:
-            copy, dtype = values.copy(), out.dtype
-            changed.become(out.size, dtype)
-            changed.set_bitmap_later(bits, copy, lambda: later.get()[0][1], partition=partition)
+            changed.become(out.size, out.dtype)
+            changed.set_bitmap_later(bits, new_values, lambda: later.get()[0][1], iso=single is not None,
+                                     partition=partition)
 
     # ---- kernels ---------------------------------------------------------------
     def _make(self, key, name: str, A: MatrixBlock, out_dtype, **consts):
@@ -230,14 +252,15 @@ def _queue(u: VectorBlock, A: MatrixBlock) -> tuple[Any, int]:
 class _Found:
     """The list that a push makes, with room for all that may come; how long it is, `later` will say."""
 
-    __slots__ = ("A", "indices", "iso", "later", "partition", "prefix", "values")
+    __slots__ = ("A", "indices", "later", "partition", "prefix", "single", "values", "written")
 
-    def __init__(self, A: MatrixBlock, size: int, edges: int, dtype, iso, partition):
+    def __init__(self, A: MatrixBlock, size: int, edges: int, dtype, single, partition):
         xp, room = A.device.xp, min(edges, size)
         self.A = A
-        self.iso = None if iso is None else _single(iso, dtype)
         self.indices = xp.empty(room, index_dtype(size))
-        self.values = EMPTY_BITS if iso is not None else xp.empty(room, dtype)
+        self.single = single
+        self.values = xp.empty(room, dtype) if single is None else single
+        self.written = EMPTY_BITS if single is not None else self.values  # by the kernel
         self.prefix = xp.empty(room, np.int64) if _follows(A) else NO_PREFIX
         self.partition = partition
         self.later: Any = None
@@ -258,28 +281,25 @@ class _Found:
         result = self.later.get()[0]
         count, edges = _unpacked(result[0] if type(result) is tuple else result)
         indices, sorted_ = self.indices[:count], count < 2
-        if self.iso is not None:
-            block.set_sparse(indices, self.iso, iso=True, sorted=sorted_, partition=self.partition)
+        if self.single is not None:
+            block.set_sparse(indices, self.single, iso=True, sorted=sorted_, partition=self.partition)
         else:
             block.set_sparse(indices, self.values[:count], sorted=sorted_, partition=self.partition)
         if self.prefix.size:
             block.queue = self.A.indptr, self.prefix[:count], edges
 
 
-def _single(value, dtype) -> np.ndarray:
-    """The values of an iso block."""
-    return np.array([cast_scalar(value, dtype)])
-
-
-def _marks(device, size: int):
-    """A bit per position, all clear."""
+def _marks(device, size: int) -> tuple[Any, int]:
+    """A byte per position and the number that marks those that this push has found; only every 255th clears."""
     key = "marks", size
-    words = device.kernels.get(key)
-    if words is None:
-        words = device.kernels[key] = device.xp.zeros((size + 31) // 32, np.uint32)
-    else:
-        device.clear(words)
-    return words
+    marks, epoch = device.kernels.get(key, (None, 0))
+    if marks is None:
+        marks = device.xp.zeros(-(-size // 4) * 4, np.uint8)  # whole words, see set_mark
+    elif epoch == LAST_EPOCH:
+        device.clear(marks)
+        epoch = 0
+    device.kernels[key] = marks, epoch + 1
+    return marks, epoch + 1
 
 
 def _accumulator(device, size: int, monoid, dtype):

@@ -293,6 +293,10 @@ class _Total:
         self._later = later
         self._monoid = monoid
 
+    def ready(self) -> bool:
+        """Whether `get` returns at once."""
+        return self._later.ready()
+
     def get(self):
         """A NumPy scalar of the monoid's type, or None."""
         monoid, dtype = self._monoid, self._monoid.type.np_type
@@ -399,11 +403,9 @@ def _select(T: VectorBlock, u: VectorBlock, view: MaskView, op, thunk) -> None:
         if not sparse:
             consts["T_FULL"] = u.format == "full"
         kernel = device.kernels[key] = device.kernel(name, consts, ops)
-    args = (u.values, thunk, NO_IDS if natural else u.partition.to_global, view.present, view.values)
-    if sparse:
-        count, args = u.nvals, (u.indices, *args)
-    else:
-        count, args = u.size, (EMPTY_BITS if u.present is None else u.present, *args)
+    leading = u.indices if sparse else EMPTY_BITS if u.present is None else u.present
+    args = (leading, u.values, thunk, NO_IDS if natural else u.partition.to_global, view.present, view.values)
+    count = u.nvals if sparse else u.size
     kept = device.on_host and not sparse
     if kept:  # fresh memory of this size costs more than the selection
         space = workspace(count)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from semirings import binary
 from spgraph import context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import Mask, view_mask
@@ -46,10 +47,18 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     if out.partition is not outer:
         out.rehome(outer)
     overwritten = out.copy() if changed is not None and fresh and out.nvals else None
-    view = view_mask(mask, out.size, outer, copy=not fresh and mask is not None and mask.block is out)
+    own = mask is not None and mask.block is out and not fresh
+    grows = own and accum is None and mask.complement and mask.structural and semiring.monoid.terminal_any
+    view = view_mask(mask, out.size, outer, copy=own and not grows)
+    if grows:  # C<!s(C)> = any product: the same as keeping what is there
+        if not view.allowed:
+            if changed is not None:
+                changed.become(out.size, out.dtype)
+            return
+        accum = binary.first[out.dtype]
     kept = None if changed_if is None else Filter(*changed_if)
     kind = _product_of(out)
-    product = kind(out, mask, view, accum, replace, A, transposed, u, semiring, flipped, changed, kept, fresh)
+    product = kind(out, mask, view, accum, replace, A, transposed, u, semiring, flipped, changed, kept, fresh, grows)
     limit = _limit(product, direction)
     if limit is None or _expected_edges(product) > limit or not product.push(limit):
         product.pull()

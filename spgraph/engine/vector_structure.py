@@ -260,17 +260,17 @@ def _put_back(out: VectorBlock, index: Index, region: VectorBlock) -> None:
         return
     out.writable_bitmap()
     region.to_bitmap().expand()
-    present, values = 1 if region.present is None else region.present, region.values
+    present, values = region.present, region.values
     last = last_named(ids, device) if index.kind == "list" else None
     if last is not None:
         ids, values = ids[last], values[last]
-        present = present if region.present is None else present[last]
+        present = None if present is None else present[last]
     local = out.partition.locals_of(ids)
     nvals = None
     if not device.on_host:  # what needs memory comes first: nothing is to be half done
-        added = local.size if region.present is None else int(device.xp.count_nonzero(present))
+        added = local.size if present is None else int(device.xp.count_nonzero(present))
         nvals = out.nvals + added - int(device.xp.count_nonzero(out.present[local]))
-    out.present[local] = present
+    out.present[local] = 1 if present is None else present
     out.values[local] = values  # where nothing is present, any value will do
     out.set_bitmap(out.present, out.values, int(np.count_nonzero(out.present)) if nvals is None else nvals)
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from semirings import dtypes
 from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound, InvalidValue
+from spgraph import context
+from spgraph._arrays import given_array
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Csr, Edges, invalid, tidy
 from spgraph.io._read import read
@@ -292,6 +294,8 @@ def _from_arrays(arrays):
 def _from_gpu_arrays(rows, cols, values=True):
     from spgraph.matrix import Matrix
 
+    device = context.device()
+    rows, cols = (given_array(ids, device, "as_matrix", name) for ids, name in ((rows, "rows"), (cols, "cols")))
     n = max((int(ids.max()) + 1 for ids in (rows, cols) if ids.size), default=0)
     return Matrix.from_coo(rows, cols, values, nrows=n, ncols=n)
 
@@ -324,7 +328,7 @@ def as_matrix(graph):
         return from_numpy(graph)
     if is_cupyx(graph):
         return from_cupyx(graph)
-    if hasattr(graph, "__dlpack__"):
+    if hasattr(graph, "__dlpack__") or hasattr(graph, "__cuda_array_interface__"):
         return Matrix.from_dense(graph, missing_value=0)
     if isinstance(graph, (str, os.PathLike)):
         return read(graph)

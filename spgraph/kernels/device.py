@@ -35,6 +35,10 @@ class Done:
         """The results, one per part."""
         return self.results
 
+    def ready(self) -> bool:
+        """Whether `get` returns at once."""
+        return True
+
 
 class Device:
     """What the engine asks of a device; this class is the CPU.

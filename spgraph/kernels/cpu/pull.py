@@ -7,10 +7,11 @@ Work: entries of the allowed rows, less what early exit saves, plus n lookups.
 
 Data encoding: A is CSR; u is a bitmap (`upresent`, `uvals`), or full; the mask is
 a bitmap; C is a bitmap (`cpresent`, `cvals`) or full. `row_gid`, `col_gid` are
-global ids for positional operators. `chpresent` marks changed entries of C.
+global ids for positional operators. `chpresent` marks changed entries of C, `chvals` gets
+their values.
 
 Compile-time: A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
-ACCUM, C_FULL, C_ISO (C is full of the value `before[0]`, `cvals` is new), FRESH (C has no content yet), CHANGED,
+ACCUM, C_FULL, C_ISO (C is full of the value `before[0]`, `cvals` is new), FRESH (C has no content yet), CHANGED, CHVALS,
 GLOBAL (ids differ from numbers), GATHER (the block that reduces a row: `gather_until` or `gather_all`),
 IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
 Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
@@ -18,7 +19,7 @@ Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
 
 
 def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent,
-         row_gid, col_gid):
+         chvals, row_gid, col_gid):
     count = 0
     changes = 0
     for row in range(lo, hi):
@@ -48,6 +49,8 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
                     if CHANGED:
                         if new != old and (new == new or old == old):  # NaN is NaN
                             chpresent[row] = 1
+                            if CHVALS:
+                                chvals[row] = new
                             changes += 1
                 else:
                     new = STORE(total)
@@ -55,6 +58,8 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
                     cpresent[row] = 1
                     if CHANGED:
                         chpresent[row] = 1
+                        if CHVALS:
+                            chvals[row] = new
                         changes += 1
             else:
                 new = STORE(total)
@@ -62,6 +67,8 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
                     old = cvals[row]
                     if FRESH or cpresent[row] == 0 or (old != new and (new == new or old == old)):
                         chpresent[row] = 1
+                        if CHVALS:
+                            chvals[row] = new
                         changes += 1
                 cvals[row] = new
                 cpresent[row] = 1

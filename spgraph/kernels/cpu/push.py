@@ -17,8 +17,8 @@ Data encoding: row s of A is `indices[begin[s]:end[s]]`; u and the output are
 lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`.
 
 Compile-time: A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
-ISO_OUT (values are not written), CHANGED, C_FULL, FILTER (the changed set keeps what
-KEEP accepts). Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
+ISO_OUT (values are not written), CHANGED, C_FULL, GROWS (entries that C has stay as they
+are), FILTER (the changed set keeps what KEEP accepts). Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
 """
 
 
@@ -93,10 +93,13 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
                 CHECK_MASK(target)
                 if not allowed:
                     continue
+            if GROWS:
+                if cpresent[target] != 0:
+                    continue
             LOAD_A(e)
             i = row_gid[target] if GLOBAL else target
             term = MULT(a, u, i, k)
-            if C_FULL or cpresent[target] != 0:
+            if not GROWS and (C_FULL or cpresent[target] != 0):
                 old = cvals[target]
                 new = ACC(old, term)
                 if new != old:

@@ -18,17 +18,21 @@ template <class P, class V> DEVICE bool allowed(const P& present, const V& value
 }
 
 // *p = op(*p, value) as one step; the new value. `changed` says whether the stored value became another one.
-// Looks first: nothing is written where nothing would change.
+// Looks first: nothing is written where nothing would change. Not before an addition, which nearly always changes
+// something; where the caller needs neither result, it is then a reduction that nothing waits for.
 template <class T, class V, class Op> DEVICE T atomic_combine(T* p, V value, Op op, bool& changed) {
     typedef typename Word<sizeof(T)>::type W;
     const u64 address = (u64)p;
     W* word = (W*)(address & ~(u64)(sizeof(W) - 1));
     const int shift = 8 * (int)(address & (sizeof(W) - 1));
     const W keep = sizeof(T) < sizeof(W) ? ~((((W)1 << (8 * sizeof(T) % (8 * sizeof(W)))) - 1) << shift) : (W)0;
-    T old = peek(p);
-    T now = op(old, value);
+    T old, now;
     changed = false;
-    if (bits_of(now) == bits_of(old)) return now;
+    if constexpr (ATOMIC != 1 || sizeof(T) < 4) {
+        old = peek(p);
+        now = op(old, value);
+        if (bits_of(now) == bits_of(old)) return now;
+    }
     if constexpr (ATOMIC == 1 && sizeof(T) >= 4) {
         old = atomicAdd((typename Adds<T>::type*)p, (typename Adds<T>::type)value);
         now = op(old, value);

@@ -194,6 +194,10 @@ class CudaDevice(Device):
         offset = slot * RESULT_WORDS * 8
         return self._results_at + offset, self._host_at + offset
 
+    def has(self, slot: int, sequence: int) -> bool:
+        """Whether a result's place carries the sequence number."""
+        return self._words[(slot + 1) * RESULT_WORDS - 1] == sequence
+
     def wait(self, slot: int, sequence: int, returns: int) -> list[int]:
         """Poll a result's place until it carries the sequence number."""
         words, first = self._words, slot * RESULT_WORDS

@@ -51,6 +51,10 @@ class Pending:
         """Where the kernel counts, where the host looks, and the number that says it is done."""
         return *self._device.places(self._slot), self._sequence
 
+    def ready(self) -> bool:
+        """Whether `get` returns at once."""
+        return self._values is not None or self._device.has(self._slot, self._sequence)
+
     def get(self) -> list:
         """The results: one if the kernel returns one, else a tuple; ints, signed 64-bit, but for a section's `value`."""
         if self._values is None:

@@ -207,8 +207,22 @@ DEVICE void make_rows(const A& args, const Ends& ends, const Wants& wants, const
     }
 }
 
-// ---- bits -------------------------------------------------------------------------
-// Sets bit n; whether it was clear. Looks before it writes.
+// ---- marks ------------------------------------------------------------------------
+// Makes byte n the mark; whether it was not. Looks before it writes.
+DEVICE bool set_mark(unsigned char* bytes, i64 n, u32 mark) {
+    if (peek(bytes + n) == mark) return false;
+    const u64 address = (u64)(bytes + n);
+    u32* word = (u32*)(address & ~3ull);
+    const int shift = 8 * (int)(address & 3);
+    u32 old = peek(word);
+    while ((old >> shift & 255u) != mark) {
+        const u32 found = atomicCAS(word, old, (old & ~(255u << shift)) | mark << shift);
+        if (found == old) return true;
+        old = found;
+    }
+    return false;
+}
+// The same for one bit.
 DEVICE bool set_bit(u32* words, i64 n) {
     const u32 bit = 1u << (n & 31);
     if (peek(words + (n >> 5)) & bit) return false;

@@ -22,7 +22,9 @@ __all__ = ["multiply"]
 
 WARP, BLOCK = 32, 256
 WARPS_PER_MULTIPROCESSOR = 64
-MOST_STEPS = 8  # of a warp, 32 entries each, before it takes another share
+GIANT = 2048  # steps from which on a pair of lists has a block of its own
+MOST_GIANTS = 1 << 18  # pairs that are listed for that; further ones stay with their warp
+MOST_STEPS = 4  # of a warp, 32 entries each, before it takes another share
 COUNT_SLOTS, FILL_SLOTS = 16, 8  # of a hash table per thread; a table is filled by half
 SMALL_WORK, MEDIUM_WORK = 4096, 1 << 18  # products that a warp, a block computes at most
 WIDE_BYTES = 1 << 29  # of bitmaps and accumulators
@@ -57,11 +59,16 @@ def _at_mask(device: Any, product: MatrixProduct, dots: bool) -> tuple:
     values = NOTHING
     if product.value_dtype is not None:
         values = xp.empty(size, product.dtype) if dots else device.filled(size, product.identity, product.dtype)
-    kernel = product.kernel("spgemm.mask_dots" if dots else "spgemm.mask_sums")
     items = through[1].size + product.nrows + 1
     steps = items // (WARP * WARPS_PER_MULTIPROCESSOR * device.multiprocessors)
     shares = -(-items // (WARP * max(1, min(steps, MOST_STEPS))))
-    kernel(shares, (*product.A, *product.B, *product.mask, *product.ids, product.nrows, found, values))
+    most = min(through[1].size, MOST_GIANTS)
+    giants, waiting = xp.empty(most, np.int64), xp.zeros(1, np.uint64)
+    args = (*product.A, *product.B, *product.mask, *product.ids, product.nrows, found, values, giants, waiting, most)
+    name = "spgemm.mask_dots" if dots else "spgemm.mask_sums"
+    product.kernel(name, LISTED=False, GIANT=GIANT)(shares, args)
+    if (product.inner if dots else product.ncols) >= GIANT:
+        product.kernel(name, LISTED=True, GIANT=GIANT)(most, args)
     return found, values
 
 
@@ -120,8 +127,8 @@ class _Rows:
         slots = FILL_SLOTS if fill else COUNT_SLOTS
         consts = {"SIZED": fill, "SMALL": slots * WARP // 2, "MEDIUM": slots * BLOCK // 2, "SMALL_WORK": SMALL_WORK,
                   "MEDIUM_WORK": MEDIUM_WORK}
-        count, place = (_shared_kernel(device, "spgemm.row_bins", (fill, placing), {**consts, "FILL": placing}, {})
-                        for placing in (False, True))
+        count, place = (_shared_kernel(device, "spgemm.row_bins", (*consts.values(), placing),
+                                       {**consts, "FILL": placing}, {}) for placing in (False, True))
         args = (product.costs, self.distinct, product.ncols)
         ((small, medium, wide),) = count(product.nrows, (*args, 0, 0, NOTHING, NOTHING)).get()
         rows = device.xp.empty(small + medium + wide, narrow(product.nrows))

@@ -7,12 +7,18 @@
 // flight per thread. Product, mask, accumulator and write are one pass, in place on C.
 //
 // Data encoding: A is CSR; u is a bitmap (upresent, uvals), or full; the mask is a bitmap; C is a bitmap (cpresent, cvals) or
-// full; chpresent marks changed entries of C. `order` lists the rows, longest bin first (null: rows lie so themselves);
+// full; chpresent marks changed entries of C, chvals gets their values. `order` lists the rows, longest bin first (null: rows lie so themselves);
 // end1..end3 are where the bins of 256, 32 and 8 threads end, block1..block3 the blocks that end with them.
 //
 // Results: 0: entries of C, 1: changes. Constants and operators as in kernels/cpu/pull.py.
 
 #define SERIAL 24
+
+DEVICE void changed(const Args& a, i64 row, E_cvals now, i64& changes) {
+    a.chpresent[row] = 1;
+    if constexpr (CHVALS) a.chvals[row] = now;
+    changes++;
+}
 
 template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, bool found, R total, i64& count, i64& changes) {
     if (allowed_row && found) {
@@ -23,19 +29,13 @@ template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, 
                 const E_cvals now = ACC(old, total);
                 a.cvals[row] = now;
                 if constexpr (CHANGED)
-                    if (differs(now, old)) {
-                        a.chpresent[row] = 1;
-                        changes++;
-                    }
+                    if (differs(now, old)) changed(a, row, now, changes);
                 return;
             }
         }
         const E_cvals now = STORE(total);
         if constexpr (CHANGED)
-            if (FRESH || !(C_FULL || a.cpresent[row]) || differs(now, a.cvals[row])) {
-                a.chpresent[row] = 1;
-                changes++;
-            }
+            if (FRESH || !(C_FULL || a.cpresent[row]) || differs(now, a.cvals[row])) changed(a, row, now, changes);
         a.cvals[row] = now;
         if constexpr (!C_FULL) a.cpresent[row] = 1;
         return;
@@ -85,7 +85,7 @@ template <int WIDTH> DEVICE void join(bool& found, R_ADD& total) {
     }
 }
 
-//== pull_until(indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent, row_gid, col_gid)
+//== pull_until(indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid)
 //=             returns=2
 KERNEL {
     i64 count = 0, changes = 0;
@@ -122,7 +122,7 @@ KERNEL {
 }
 
 //== pull_all(order, end1, end2, end3, block1, block2, block3, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent,
-//=           cvals, before, chpresent, row_gid, col_gid) returns=2
+//=           cvals, before, chpresent, chvals, row_gid, col_gid) returns=2
 template <int WIDTH> DEVICE void gather(const Args& a, i64 i, i64 first, i64 last, int sub, bool& found, R_ADD& total) {
     const E_indices length = (E_indices)(last - first);
     const E_indices* ids = a.indices + first;

@@ -8,16 +8,16 @@
 // atomic is spent on them.
 //
 // Data encoding: row s of A is indices[begin[s]..begin[s + 1]]; u is the list (fidx, fvals), all of it; mask and C as in
-// pull.cuh. `seen` has a bit per position, clear before the launch. acc is the identity before it, and
+// pull.cuh. `seen` has a byte per position, which is `epoch` where the launch was. acc is the identity before it, and
 // again after `queue.fetch`. Absent positions of C hold the identity (`queue.pad`), so that nothing has to be claimed.
 //
-// A long output of push_list is better made as a bitmap (BITMAP): `seen` is then its presence, values go to their positions,
-// acc are the values, and nothing is listed.
+// A long output is better made as a bitmap (BITMAP): `seen` is then its presence, values go to their positions, push_list's acc
+// are the values, and nothing is listed. GROWS: entries that C has stay as they are, so their presence is the mark.
 //
 // Results: 0: (edges of the output list << 30 | its entries), 1: entries that C has gained. Lists of 2^30 entries or more
 // are not pushed (the engine pulls).
 //
-// Constants as in kernels/cpu/push.py, and BITMAP, NEXT, VALUES, FILTER (emit only what KEEP accepts).
+// Constants as in kernels/cpu/push.py, and BITMAP, NEXT, VALUES (ovals are written), FILTER (emit only what KEEP accepts).
 
 #define ROOM 96
 
@@ -107,17 +107,14 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
     }
 }
 
-// Takes position j, as the first one; `seen` has bytes where the output is a bitmap.
+// Takes position j, as the first one.
 DEVICE bool claim(const Args& a, i64 j) {
     if constexpr (BITMAP) return set_byte((unsigned char*)a.seen, j);
-    else return set_bit((u32*)a.seen, j);
+    else return set_mark((unsigned char*)a.seen, j, (u32)a.epoch);
 }
-DEVICE bool is_claimed(const Args& a, i64 j) {
-    if constexpr (BITMAP) return peek(a.seen + j) != 0;
-    else return peek(a.seen + (j >> 5)) >> (j & 31) & 1;
-}
+DEVICE bool is_claimed(const Args& a, i64 j) { return peek(a.seen + j) == (BITMAP ? 1 : a.epoch); }
 
-//== push_list(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, seen, acc, oidx, ovals, oprefix,
+//== push_list(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, seen, epoch, acc, oidx, ovals, oprefix,
 //=            row_gid, col_gid) per=32 block=128 returns=1 blocks_per_sm=12
 KERNEL {
     __shared__ Buffer buffers[BLOCK / 32];
@@ -159,40 +156,57 @@ KERNEL {
     publish(a);
 }
 
-//== push_scatter(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, seen, oidx, ovals,
+//== push_scatter(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, seen, epoch, oidx, ovals,
 //=               oprefix, thunk, row_gid, col_gid) per=32 block=128 returns=2 blocks_per_sm=12
+// Combines entry j of C with a term; whether the entry is new or another one now, and its value.
+DEVICE bool combine(const Args& a, i64 j, R_MULT term, E_cvals& now, i64& added) {
+    bool fresh = false;
+    if constexpr (GROWS) {
+        fresh = set_byte((unsigned char*)a.cpresent, j);
+        if (fresh) a.cvals[j] = now = STORE(term);
+        added += fresh;
+        return fresh;
+    }
+    bool moved;
+    now = atomic_combine(a.cvals + j, term, [](E_cvals c, R_MULT t) { return ACC(c, t); }, moved);
+    if constexpr (!C_FULL)
+        if (moved || !differs((R_MULT)IDENTITY, term)) fresh = set_byte((unsigned char*)a.cpresent, j);
+    added += fresh;
+    return moved || fresh;
+}
+
 KERNEL {
     __shared__ Buffer buffers[BLOCK / 32];
     Buffer& buffer = buffers[threadIdx.x / 32];
     int count = 0;
-    i64 added = 0;
+    i64 added = 0, listed = 0;
     for_edges(a, a.edges, [&](i64 q, i64 at, bool active) {
         bool won = false;
         i64 j = 0;
+        E_cvals now = E_cvals();
         if (active) {
             j = load(a.indices + at);
-            if (allowed(a.mpresent, a.mvals, j)) {
+            if (allowed(a.mpresent, a.mvals, j) && !(GROWS && peek(a.cpresent + j))) {
                 const i64 source = load(a.fidx + q);
                 const i64 i = GLOBAL ? (i64)look(a.row_gid, j) : j, k = GLOBAL ? (i64)look(a.col_gid, source) : source;
                 const R_MULT term = MULT(look(a.avals, A_ISO ? 0 : at), look(a.fvals, U_ISO ? 0 : q), i, k);
-                bool moved;
-                const E_cvals now =
-                    atomic_combine(a.cvals + j, term, [](E_cvals c, R_MULT t) { return ACC(c, t); }, moved);
-                bool fresh = false;
-                if constexpr (!C_FULL) {
-                    if (moved || !differs((R_MULT)IDENTITY, term)) fresh = set_byte((unsigned char*)a.cpresent, j);
-                    added += fresh;
-                }
-                if constexpr (CHANGED) {
-                    bool keep = moved || fresh;
-                    if constexpr (FILTER) keep = keep && KEEP(now, i, a.thunk);
-                    won = keep && claim(a, j);
-                }
+                won = combine(a, j, term, now, added);
+                if constexpr (FILTER) won = won && KEEP(now, i, a.thunk);
+                if constexpr (CHANGED && !GROWS) won = won && claim(a, j);
             }
         }
-        if constexpr (CHANGED) emit(a, buffer, count, won, j, E_ovals());
+        if constexpr (CHANGED && BITMAP) {
+            if (won) {
+                if constexpr (GROWS) a.seen[j] = 1;
+                if constexpr (VALUES) a.ovals[j] = now;
+                listed++;
+            }
+        } else if constexpr (CHANGED) {
+            emit(a, buffer, count, won, j, now);
+        }
     });
     if (count) flush(a, buffer, count);
+    if constexpr (BITMAP) tally(a.result, 0, listed);
     if constexpr (!C_FULL) tally(a.result, 1, added);
     publish(a);
 }

@@ -1,24 +1,24 @@
 // Sparse matrix times sparse matrix over a semiring, within a mask; what the steps of every method cost.
 //
-// Both methods intersect pairs of ascending lists, the entries of the shorter one looked up in the longer one by
-// bisection (N. Bell's and O. Green's set intersections on GPUs, without a merge path):
+// Both methods intersect pairs of ascending lists: the entries of the shorter one are looked up in the longer one, by
+// bisection, so that a hub costs no more than its partner is long.
 //   mask_dots   one dot product per entry (i, j) of the mask, row i of A with row j of B^T; a product that has reached the
 //               monoid's terminal value stops. Nothing is shared, so nothing is atomic.
 //   mask_sums   Gustavson's method: for each entry (i, k) of A, row i of the mask with row k of B; what they share is added
 //               to the mask's entry, atomically. Values start from the monoid's neutral one.
-// Both leave a flag and a value per entry of the mask; mask_pack keeps what is flagged. (A reduction of all products, a
-// count of triangles, needs the values only: it can take the place of `keep` in mask_dots.)
+// Both leave a flag and a value per entry of the mask; mask_pack keeps what is flagged. (A reduction of all products, as
+// in a count of triangles, can take the place of `keep` in mask_dots: it needs no entries.)
 //
 // Balance: entries in equal shares per warp, 32 at a time; the steps of all 32 pairs are one sequence, dealt to the lanes.
-// From LONG steps on a dot product has the whole warp, from GIANT steps on a pair has the whole block, at the end.
+// From LONG steps on a dot product has the whole warp. Pairs of GIANT steps are listed, as far as there is room, and
+// a second launch (LISTED) gives each a block.
 // Data encoding: CSR, columns ascending; iso operands, and those that the multiplication does not use, have one value.
 // Work: per entry the shorter length times the logarithm of the longer one; row_costs counts the former.
 //
-// Constants and operators: as in kernels/cpu/spgemm.py, and COUNTED (all products are one number, added up by plus).
+// Constants and operators: as in kernels/cpu/spgemm.py, and COUNTED (all products are one number, added up by plus),
+// GIANT, LISTED.
 
-constexpr int LONG = 96;
-constexpr i64 GIANT = 4096;
-constexpr int GIANTS = 64;  // that a block has room for; a further one stays with its warp
+constexpr int LONG = 64;
 
 template <class P> struct Ends {
     const P* indptr;
@@ -36,55 +36,57 @@ template <class T> DEVICE T find(const T* list, T length, T x) {
     return length == 1 && load(list + at) == x ? at : (T)-1;
 }
 
-// Two ascending lists, rows of CSRs; `swapped`: the first is the longer one.
-template <class T> struct Lists {
-    const T* shorter;
-    const T* longer;
+// Two rows of columns T: where the shorter and the longer one begin, the entries of each. Where the first is the longer
+// one its length is negative.
+template <class T, class P> struct Pair {
+    P shorter, longer;
     T steps, length;
-    bool swapped;
 
-    DEVICE Lists() : shorter(nullptr), longer(nullptr), steps(0), length(0), swapped(false) {}
-    template <class P, class Q> DEVICE Lists(const T* x, const P* x_ptr, i64 i, const T* y, const Q* y_ptr, i64 j) {
-        const i64 x_at = load(x_ptr + i), y_at = load(y_ptr + j);
-        const T nx = (T)(load(x_ptr + i + 1) - x_at), ny = (T)(load(y_ptr + j + 1) - y_at);
-        swapped = ny < nx;
-        shorter = swapped ? y + y_at : x + x_at;
-        longer = swapped ? x + x_at : y + y_at;
+    DEVICE Pair() : shorter(0), longer(0), steps(0), length(0) {}
+    template <class P1, class P2> DEVICE Pair(const P1* x_ptr, i64 i, const P2* y_ptr, i64 j) {
+        const P x = load(x_ptr + i), y = load(y_ptr + j);
+        const T nx = (T)(load(x_ptr + i + 1) - x), ny = (T)(load(y_ptr + j + 1) - y);
+        const bool swapped = ny < nx;
+        shorter = swapped ? y : x;
+        longer = swapped ? x : y;
         steps = swapped ? ny : nx;
-        length = swapped ? nx : ny;
+        length = swapped ? -nx : ny;
     }
-    DEVICE Lists of_lane(int who) const {
-        Lists other;
+    DEVICE Pair of_lane(int who) const {
+        Pair other;
         other.shorter = from_lane(shorter, who);
         other.longer = from_lane(longer, who);
         other.steps = from_lane(steps, who);
         other.length = from_lane(length, who);
-        other.swapped = from_lane(swapped, who);
         return other;
     }
-    // Whether the entry at step `at` is in both lists, and where it stands in the first and in the second.
-    DEVICE bool meet(i64 at, const T*& x, const T*& y) const {
-        const T place = find(longer, length, load(shorter + at));
+    // Whether step `at` finds a column that both have, and where it stands in the first and in the second matrix.
+    DEVICE bool meet(const T* xs, const T* ys, i64 at, i64& x, i64& y) const {
+        const bool swapped = length < 0;
+        const T column = load((swapped ? ys : xs) + shorter + at);
+        const T place = find((swapped ? xs : ys) + longer, swapped ? (T)-length : length, column);
         x = swapped ? longer + place : shorter + at;
         y = swapped ? shorter + at : longer + place;
         return place >= 0;
     }
 };
 
-// The steps of one pair, by the threads `thread` of `threads` (whole warps): visit(hit, x, y) by all lanes together;
-// true ends it for the warp.
-template <class T, class Visit> DEVICE void walk(const Lists<T>& lists, int thread, int threads, const Visit& visit) {
-    for (i64 base = thread - lane(); base < lists.steps; base += threads) {
-        const T *x = nullptr, *y = nullptr;
-        const bool hit = base + lane() < lists.steps && lists.meet(base + lane(), x, y);
+// The steps of one pair, by threads 0..threads (whole warps) of which this is `thread`: visit(hit, x, y) by all lanes
+// together; true ends it for the warp.
+template <class T, class P, class Visit>
+DEVICE void walk(const Pair<T, P>& pair, const T* xs, const T* ys, int thread, int threads, const Visit& visit) {
+    for (i64 base = thread - lane(); base < pair.steps; base += threads) {
+        i64 x = 0, y = 0;
+        const bool hit = base + lane() < pair.steps && pair.meet(xs, ys, base + lane(), x, y);
         if (visit(hit, x, y)) return;
     }
 }
 
-// The steps of the pairs of all lanes as one sequence, up to `steps` of each (0: none of them):
-// visit(who, mine, hit, x, y): the step belongs to lane `who`; the lanes `mine` now work for this one.
-template <class T, class Visit> DEVICE void walk_all(const Lists<T>& lists, bool take_part, const Visit& visit) {
-    const int steps = take_part ? (int)lists.steps : 0;
+// The steps of the pairs of all lanes that take part as one sequence: visit(who, mine, hit, x, y), where the step belongs
+// to lane `who`, and the lanes `mine` do steps of this one.
+template <class T, class P, class Visit>
+DEVICE void walk_all(const Pair<T, P>& pair, const T* xs, const T* ys, bool takes_part, const Visit& visit) {
+    const int steps = takes_part ? (int)pair.steps : 0;
     const int end = warp_scan(steps), start = end - steps;
     const int total = __shfl_sync(FULL_WARP, end, 31);
     for (int base = 0; base < total; base += 32) {
@@ -92,30 +94,25 @@ template <class T, class Visit> DEVICE void walk_all(const Lists<T>& lists, bool
         int who = 0;  // the first lane whose steps end behind this one
         for (int d = 16; d; d >>= 1)
             if (__shfl_sync(FULL_WARP, end, who + d - 1) <= at) who += d;
-        const Lists<T> theirs = lists.of_lane(who);
+        const Pair<T, P> theirs = pair.of_lane(who);
         const int step = at - __shfl_sync(FULL_WARP, start, who);
-        const T *x = nullptr, *y = nullptr;
-        const bool hit = at < total && theirs.meet(step, x, y);
+        i64 x = 0, y = 0;
+        const bool hit = at < total && theirs.meet(xs, ys, step, x, y);
         const int from = max(start - base, 0), upto = min(end - base, 32);
         const u32 mine = from < upto ? (FULL_WARP >> (32 - upto + from)) << from : 0;
         visit(who, mine, hit, x, y);
     }
 }
 
-// Entries that wait for the whole block.
-struct Waiting {
-    i64 entry[GIANTS];
-    int count;
-};
-DEVICE bool wait_for_block(Waiting& waiting, bool giant, i64 entry) {
-    if (!giant) return false;
-    const int place = atomicAdd(&waiting.count, 1);
-    if (place < GIANTS) waiting.entry[place] = entry;
-    return place < GIANTS;
+// Whether a pair that is a giant is put on the list; a full list takes no more. All lanes.
+template <class A> DEVICE bool postpone(const A& args, bool giant, i64 entry) {
+    if (!__any_sync(FULL_WARP, giant)) return false;
+    const i64 place = append(args.waiting, giant);
+    if (!giant || place >= args.room) return false;
+    args.giants[place] = entry;
+    return true;
 }
-
-// Row of entry e.
-template <class P> DEVICE i64 row_of(const P* indptr, i64 rows, i64 e) { return upper_bound(indptr, 0, rows + 1, e) - 1; }
+template <class A> DEVICE i64 postponed(const A& args) { return min((i64)*args.waiting, args.room); }
 
 // costs[i + 1] += what row i's entries weigh; with a mask, none weighs more than its row of the mask is long.
 //== row_costs(indptr, indices, weights, mask_indptr, costs) per=8
@@ -171,7 +168,10 @@ KERNEL {
 }
 
 // found[m], values[m]: the dot product of entry m of the mask, if there is one.
-//== mask_dots(ap, ai, av, tp, ti, tv, mp, mi, mv, rows, inner, cols, nrows, found, values) per=32
+//== mask_dots(ap, ai, av, tp, ti, tv, mp, mi, mv, rows, inner, cols, nrows, found, values, giants, waiting, room) per=32
+typedef Pair<E_ai, decltype(E_ap() + E_tp())> Lists;
+constexpr bool ADDS = VALUES && !COUNTED;  // else products are only counted
+
 struct Sum {
     R_ADD total;
     i64 count;  // of products that are in it
@@ -179,7 +179,7 @@ struct Sum {
     DEVICE Sum() : total(IDENTITY), count(0) {}
     DEVICE void add(R_ADD x, i64 number) {
         if (!number) return;
-        if constexpr (VALUES && !COUNTED) total = count && !ANY ? ADD(total, x) : x;
+        if constexpr (ADDS) total = count && !ANY ? ADD(total, x) : x;
         count += number;
     }
     DEVICE bool is_final() const {
@@ -187,191 +187,204 @@ struct Sum {
         else if constexpr (HAS_TERMINAL) return count && total == (R_ADD)TERMINAL;
         else return false;
     }
-    DEVICE void join_lanes() {
-        for (int d = 16; d; d >>= 1) add(from_lane_xor(total, d), from_lane_xor(count, d));
-    }
 };
 
-// What a pair's matching entries multiply to.
-struct Factors {
+// Entry m = (i, j) of the mask, and its lists.
+struct Dot {
     const Args& a;
-    DEVICE R_ADD operator()(i64 gi, i64 gj, const E_ai* x, const E_ai* y) const {
-        const i64 p = x - a.ai, s = y - a.ti;
-        const i64 k = MAPPED ? (i64)look(a.inner, load(x)) : (i64)load(x);
-        return MULT(look(a.av, A_ISO ? 0 : p), look(a.tv, B_ISO ? 0 : s), gi, k, k, gj);
+    i64 m, gi, gj;
+    Lists lists;
+
+    DEVICE Dot(const Args& args, bool open, i64 i, i64 entry) : a(args), m(entry), gi(i), gj(0) {
+        if (!open) return;
+        gj = load(a.mi + m);
+        lists = Lists(a.ap, i, a.tp, gj);
+        if constexpr (MAPPED) {
+            gi = look(a.rows, gi);
+            gj = look(a.cols, gj);
+        }
+    }
+    DEVICE R_ADD product(i64 ri, i64 rj, i64 x, i64 y) const {
+        const i64 k = MAPPED ? (i64)look(a.inner, load(a.ai + x)) : (i64)load(a.ai + x);
+        return MULT(look(a.av, A_ISO ? 0 : x), look(a.tv, B_ISO ? 0 : y), ri, k, k, rj);
+    }
+    // The sum over the steps of pair (ri, rj) that threads thread, thread + threads, ... do, complete in lane 0.
+    DEVICE Sum walked(const Lists& pair, i64 ri, i64 rj, int thread, int threads, volatile bool* stop) const {
+        Sum sum;
+        walk(pair, a.ai, a.ti, thread, threads, [&](bool hit, i64 x, i64 y) {
+            if constexpr (!ADDS) sum.count += __popc(__ballot_sync(FULL_WARP, hit));
+            else if (hit && !sum.is_final()) sum.add(product(ri, rj, x, y), 1);
+            if constexpr (!(ANY || !VALUES || HAS_TERMINAL)) return false;
+            const bool done = __any_sync(FULL_WARP, sum.is_final() || (stop && *stop));
+            if (stop && done) *stop = true;
+            return done;
+        });
+        if constexpr (ADDS)
+            for (int d = 16; d; d >>= 1) sum.add(from_lane_xor(sum.total, d), from_lane_xor(sum.count != 0, d));
+        return sum;
+    }
+    DEVICE void keep(const Sum& sum) const {
+        a.found[m] = sum.count != 0;
+        if constexpr (VALUES)
+            if (sum.count) a.values[m] = COUNTED ? times(product(0, 0, 0, 0), sum.count) : sum.total;
+    }
+    static DEVICE R_ADD times(R_ADD one, i64 count) {
+        if constexpr (Integer<R_ADD>::value) return (R_ADD)((u64)one * (u64)count);
+        else return one * (R_ADD)count;
     }
 };
 
-DEVICE void keep(const Args& a, i64 m, const Sum& sum) {
-    a.found[m] = sum.count != 0;
-    if constexpr (VALUES)
-        if (sum.count) {
-            R_ADD total = sum.total;
-            if constexpr (COUNTED) {
-                const R_ADD one = MULT(look(a.av, 0), look(a.tv, 0), 0, 0, 0, 0);
-                if constexpr (Integer<R_ADD>::value) total = (R_ADD)((u64)one * (u64)sum.count);
-                else total = one * (R_ADD)sum.count;
+DEVICE void dots(const Args& a, const Share<Ends<E_mp>>& share) {
+    const i64 i = share.row, m = share.candidate < 0 ? 0 : load(a.mp + i) + share.candidate;
+    const Dot dot(a, share.candidate >= 0 && (!VALUED || look(a.mv, m) != 0), i, m);
+    const bool later = postpone(a, dot.lists.steps >= GIANT, m);
+    Sum sum;
+    u32 alone = __ballot_sync(FULL_WARP, dot.lists.steps >= LONG && !later);
+    for (; alone; alone &= alone - 1) {
+        const int who = __ffs(alone) - 1;
+        const i64 gi = from_lane(dot.gi, who), gj = from_lane(dot.gj, who);
+        const Sum one = dot.walked(dot.lists.of_lane(who), gi, gj, lane(), 32, nullptr);
+        if (lane() == who) sum = one;
+    }
+    walk_all(dot.lists, a.ai, a.ti, dot.lists.steps < LONG, [&](int who, u32 mine, bool hit, i64 x, i64 y) {
+        mine &= __ballot_sync(FULL_WARP, hit);
+        if constexpr (!ADDS) {
+            sum.count += __popc(mine);
+        } else {
+            const i64 gi = from_lane(dot.gi, who), gj = from_lane(dot.gj, who);
+            const R_ADD term = hit ? dot.product(gi, gj, x, y) : (R_ADD)IDENTITY;
+            while (__any_sync(FULL_WARP, mine != 0)) {
+                const R_ADD next = from_lane(term, mine ? __ffs(mine) - 1 : lane());
+                sum.add(next, mine != 0);
+                mine = ANY ? 0 : mine & (mine - 1);
             }
-            a.values[m] = total;
         }
+    });
+    if (share.candidate >= 0 && !later) dot.keep(sum);
 }
 
 KERNEL {
-    __shared__ Waiting waiting;
-    __shared__ R_ADD totals[BLOCK / 32];
-    __shared__ i64 counts[BLOCK / 32];
-    __shared__ bool stop;
-    if (threadIdx.x == 0) waiting.count = 0;
-    __syncthreads();
-    const Ends<E_mp> ends = {a.mp};
-    const Factors product = {a};
-    for (i64 part = item(32); part < a.n; part += items(32))
-        for (Share<Ends<E_mp>> share(ends, a.nrows, part, a.n); share.next();) {
-            const i64 i = share.row, m = share.candidate < 0 ? 0 : load(a.mp + i) + share.candidate;
-            const bool open = share.candidate >= 0 && (!VALUED || look(a.mv, m) != 0);
-            const i64 j = open ? (i64)load(a.mi + m) : 0;
-            const Lists<E_ai> lists = open ? Lists<E_ai>(a.ai, a.ap, i, a.ti, a.tp, j) : Lists<E_ai>();
-            const i64 gi = MAPPED ? (i64)look(a.rows, i) : i, gj = MAPPED ? (i64)look(a.cols, j) : j;
-            const bool waits = wait_for_block(waiting, lists.steps >= GIANT, m);
-            Sum sum;
-            u32 alone = __ballot_sync(FULL_WARP, lists.steps >= LONG && !waits);
-            while (alone) {
-                const int who = __ffs(alone) - 1;
-                alone &= alone - 1;
-                const i64 ri = from_lane(gi, who), rj = from_lane(gj, who);
-                Sum one;
-                walk(lists.of_lane(who), lane(), 32, [&](bool hit, const E_ai* x, const E_ai* y) {
-                    if (hit && !one.is_final()) one.add(VALUES && !COUNTED ? product(ri, rj, x, y) : (R_ADD)IDENTITY, 1);
-                    return __any_sync(FULL_WARP, one.is_final()) != 0;
-                });
-                one.join_lanes();
-                if (lane() == who) sum = one;
+    if constexpr (!LISTED) {
+        const Ends<E_mp> ends = {a.mp};
+        for (i64 part = item(32); part < a.n; part += items(32))
+            for (Share<Ends<E_mp>> share(ends, a.nrows, part, a.n); share.next();) dots(a, share);
+    } else {
+        __shared__ R_ADD totals[BLOCK / 32];
+        __shared__ i64 counts[BLOCK / 32];
+        __shared__ bool stop;
+        const i64 giants = postponed(a);
+        for (i64 g = blockIdx.x; g < giants; g += gridDim.x) {
+            if (threadIdx.x == 0) stop = false;
+            __syncthreads();
+            const i64 m = a.giants[g];
+            const Dot dot(a, true, upper_bound(a.mp, 0, a.nrows + 1, m) - 1, m);
+            Sum sum = dot.walked(dot.lists, dot.gi, dot.gj, threadIdx.x, BLOCK, &stop);
+            if (lane() == 0) {
+                totals[threadIdx.x / 32] = sum.total;
+                counts[threadIdx.x / 32] = sum.count;
             }
-            walk_all(lists, lists.steps < LONG, [&](int who, u32 mine, bool hit, const E_ai* x, const E_ai* y) {
-                mine &= __ballot_sync(FULL_WARP, hit);
-                if constexpr (!VALUES || COUNTED) {
-                    sum.count += __popc(mine);
-                } else {
-                    const i64 ri = from_lane(gi, who), rj = from_lane(gj, who);
-                    const R_ADD term = hit ? product(ri, rj, x, y) : (R_ADD)IDENTITY;
-                    while (__any_sync(FULL_WARP, mine != 0)) {
-                        const R_ADD next = from_lane(term, mine ? __ffs(mine) - 1 : lane());
-                        sum.add(next, mine != 0);
-                        mine = ANY ? 0 : mine & (mine - 1);
-                    }
-                }
-            });
-            if (share.candidate >= 0 && !waits) keep(a, m, sum);
-        }
-    __syncthreads();
-    const int giants = min(waiting.count, GIANTS);
-    for (int g = 0; g < giants; g++) {
-        if (threadIdx.x == 0) stop = false;
-        __syncthreads();
-        const i64 m = waiting.entry[g], i = row_of(a.mp, a.nrows, m), j = load(a.mi + m);
-        const i64 gi = MAPPED ? (i64)look(a.rows, i) : i, gj = MAPPED ? (i64)look(a.cols, j) : j;
-        Sum sum;
-        walk(Lists<E_ai>(a.ai, a.ap, i, a.ti, a.tp, j), threadIdx.x, BLOCK, [&](bool hit, const E_ai* x, const E_ai* y) {
-            if (hit && !sum.is_final()) sum.add(VALUES && !COUNTED ? product(gi, gj, x, y) : (R_ADD)IDENTITY, 1);
-            if (sum.is_final()) *(volatile bool*)&stop = true;
-            return __any_sync(FULL_WARP, peek(&stop)) != 0;
-        });
-        sum.join_lanes();
-        if (lane() == 0) {
-            totals[threadIdx.x / 32] = sum.total;
-            counts[threadIdx.x / 32] = sum.count;
-        }
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            for (int w = 1; w < BLOCK / 32; w++) sum.add(totals[w], counts[w]);
-            keep(a, m, sum);
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                for (int w = 1; w < BLOCK / 32; w++) sum.add(totals[w], counts[w]);
+                dot.keep(sum);
+            }
         }
     }
 }
 
 // found[m], values[m]: the sum of the products at entry m of the mask; found was 0, values the neutral value.
-//== mask_sums(ap, ai, av, bp, bi, bv, mp, mi, mv, rows, inner, cols, nrows, found, values) per=32
-struct Deliver {
+//== mask_sums(ap, ai, av, bp, bi, bv, mp, mi, mv, rows, inner, cols, nrows, found, values, giants, waiting, room) per=32
+typedef Pair<E_bi, decltype(E_mp() + E_bp())> Lists;
+
+// Entry e = (i, k) of A, row i of the mask and row k of B.
+struct Row {
     const Args& a;
-    // The product of entry e of A, in row gi and column gk, with B's entry at y, for the mask's entry at x; all lanes.
-    DEVICE void operator()(bool hit, i64 e, i64 gi, i64 gk, const E_bi* x, const E_bi* y) const {
-        const i64 m = x - a.mi, s = y - a.bi;
-        if constexpr (VALUED) hit = hit && look(a.mv, m) != 0;
-        if constexpr (!VALUES || ANY) {
-            if (hit && set_byte(a.found, m)) {
-                if constexpr (VALUES) a.values[m] = product(e, gi, gk, s);
-            }
-        } else {
-            u32 hits = __ballot_sync(FULL_WARP, hit);
-            if (!hits) return;
-            R_ADD term = hit ? product(e, gi, gk, s) : (R_ADD)IDENTITY;
-            const int first = __ffs(hits) - 1;
-            const i64 there = from_lane(m, first);  // where many meet at one entry, they go there together
-            bool same = hit && m == there;
-            if (__popc(__ballot_sync(FULL_WARP, same)) > 4) {
-                hit = hit && !same;
-                R_ADD total = term;
-                for (int d = 16; d; d >>= 1) {
-                    const R_ADD other = from_lane_xor(total, d);
-                    const bool too = from_lane_xor(same, d);
-                    if (too) total = same ? ADD(total, other) : other;
-                    same = same || too;
-                }
-                if (lane() == first) {
-                    hit = true;
-                    term = total;
-                }
-            }
-            if (hit) {
-                bool changed;
-                if (!peek(a.found + m)) a.found[m] = 1;
-                atomic_combine(a.values + m, term, [](R_ADD r, R_ADD t) { return ADD(r, t); }, changed);
-            }
+    i64 e, gi, gk;
+    Lists lists;
+
+    DEVICE Row(const Args& args, bool there, i64 i, i64 entry) : a(args), e(entry), gi(i), gk(0) {
+        if (!there) return;
+        gk = load(a.ai + e);
+        lists = Lists(a.mp, i, a.bp, gk);
+        if constexpr (MAPPED) {
+            gi = look(a.rows, gi);
+            gk = look(a.inner, gk);
         }
-    }
-    DEVICE R_ADD product(i64 e, i64 gi, i64 gk, i64 s) const {
-        const i64 j = MAPPED ? (i64)look(a.cols, load(a.bi + s)) : (i64)load(a.bi + s);
-        return MULT(look(a.av, A_ISO ? 0 : e), look(a.bv, B_ISO ? 0 : s), gi, gk, gk, j);
     }
 };
 
+DEVICE R_ADD product(const Args& a, i64 e, i64 gi, i64 gk, i64 s) {
+    const i64 j = MAPPED ? (i64)look(a.cols, load(a.bi + s)) : (i64)load(a.bi + s);
+    return MULT(look(a.av, A_ISO ? 0 : e), look(a.bv, B_ISO ? 0 : s), gi, gk, gk, j);
+}
+
+// Adds entry e of A, in row gi and column gk, times entry s of B to the mask's entry m; all lanes.
+DEVICE void deliver(const Args& a, bool hit, i64 e, i64 gi, i64 gk, i64 m, i64 s) {
+    if constexpr (VALUED) hit = hit && look(a.mv, m) != 0;
+    if constexpr (!VALUES || ANY) {
+        if (hit && set_byte(a.found, m)) {
+            if constexpr (VALUES) a.values[m] = product(a, e, gi, gk, s);
+        }
+        return;
+    }
+    const u32 hits = __ballot_sync(FULL_WARP, hit);
+    if (!hits) return;
+    R_ADD term = hit ? product(a, e, gi, gk, s) : (R_ADD)IDENTITY;
+    const int first = __ffs(hits) - 1;
+    const i64 there = from_lane(m, first);
+    bool same = hit && m == there;
+    if (__popc(__ballot_sync(FULL_WARP, same)) > 4) {  // many meet at one entry: they go there together
+        hit = hit && !same;
+        R_ADD total = term;
+        for (int d = 16; d; d >>= 1) {
+            const R_ADD other = from_lane_xor(total, d);
+            const bool too = from_lane_xor(same, d);
+            if (too) total = same ? ADD(total, other) : other;
+            same = same || too;
+        }
+        if (lane() == first) {
+            hit = true;
+            term = total;
+        }
+    }
+    if (hit) {
+        bool changed;
+        if (!peek(a.found + m)) a.found[m] = 1;
+        atomic_combine(a.values + m, term, [](R_ADD r, R_ADD t) { return ADD(r, t); }, changed);
+    }
+}
+
 KERNEL {
-    __shared__ Waiting waiting;
-    if (threadIdx.x == 0) waiting.count = 0;
-    __syncthreads();
-    const Ends<E_ap> ends = {a.ap};
-    const Deliver deliver = {a};
-    for (i64 part = item(32); part < a.n; part += items(32))
-        for (Share<Ends<E_ap>> share(ends, a.nrows, part, a.n); share.next();) {
-            const bool there = share.candidate >= 0;
-            const i64 i = share.row, e = there ? load(a.ap + i) + share.candidate : 0;
-            const i64 k = there ? (i64)load(a.ai + e) : 0;
-            const Lists<E_bi> lists = there ? Lists<E_bi>(a.mi, a.mp, i, a.bi, a.bp, k) : Lists<E_bi>();
-            const i64 gi = MAPPED ? (i64)look(a.rows, i) : i, gk = MAPPED ? (i64)look(a.inner, k) : k;
-            const bool waits = wait_for_block(waiting, lists.steps >= GIANT, e);
-            u32 alone = __ballot_sync(FULL_WARP, lists.steps >= GIANT && !waits);
-            while (alone) {
-                const int who = __ffs(alone) - 1;
-                alone &= alone - 1;
-                const i64 re = from_lane(e, who), ri = from_lane(gi, who), rk = from_lane(gk, who);
-                walk(lists.of_lane(who), lane(), 32, [&](bool hit, const E_bi* x, const E_bi* y) {
-                    deliver(hit, re, ri, rk, x, y);
-                    return false;
+    if constexpr (!LISTED) {
+        const Ends<E_ap> ends = {a.ap};
+        for (i64 part = item(32); part < a.n; part += items(32))
+            for (Share<Ends<E_ap>> share(ends, a.nrows, part, a.n); share.next();) {
+                const bool there = share.candidate >= 0;
+                const Row row(a, there, share.row, there ? load(a.ap + share.row) + share.candidate : 0);
+                const bool later = postpone(a, row.lists.steps >= GIANT, row.e);
+                u32 alone = __ballot_sync(FULL_WARP, row.lists.steps >= GIANT && !later);
+                for (; alone; alone &= alone - 1) {
+                    const int who = __ffs(alone) - 1;
+                    const i64 e = from_lane(row.e, who), gi = from_lane(row.gi, who), gk = from_lane(row.gk, who);
+                    walk(row.lists.of_lane(who), a.mi, a.bi, lane(), 32, [&](bool hit, i64 m, i64 s) {
+                        deliver(a, hit, e, gi, gk, m, s);
+                        return false;
+                    });
+                }
+                walk_all(row.lists, a.mi, a.bi, row.lists.steps < GIANT, [&](int who, u32, bool hit, i64 m, i64 s) {
+                    deliver(a, hit, from_lane(row.e, who), from_lane(row.gi, who), from_lane(row.gk, who), m, s);
                 });
             }
-            walk_all(lists, lists.steps < GIANT, [&](int who, u32, bool hit, const E_bi* x, const E_bi* y) {
-                deliver(hit, from_lane(e, who), from_lane(gi, who), from_lane(gk, who), x, y);
+    } else {
+        const i64 giants = postponed(a);
+        for (i64 g = blockIdx.x; g < giants; g += gridDim.x) {
+            const i64 e = a.giants[g];
+            const Row row(a, true, upper_bound(a.ap, 0, a.nrows + 1, e) - 1, e);
+            walk(row.lists, a.mi, a.bi, threadIdx.x, BLOCK, [&](bool hit, i64 m, i64 s) {
+                deliver(a, hit, e, row.gi, row.gk, m, s);
+                return false;
             });
         }
-    __syncthreads();
-    const int giants = min(waiting.count, GIANTS);
-    for (int g = 0; g < giants; g++) {
-        const i64 e = waiting.entry[g], i = row_of(a.ap, a.nrows, e), k = load(a.ai + e);
-        const i64 gi = MAPPED ? (i64)look(a.rows, i) : i, gk = MAPPED ? (i64)look(a.inner, k) : k;
-        walk(Lists<E_bi>(a.mi, a.mp, i, a.bi, a.bp, k), threadIdx.x, BLOCK, [&](bool hit, const E_bi* x, const E_bi* y) {
-            deliver(hit, e, gi, gk, x, y);
-            return false;
-        });
     }
 }
 
