@@ -34,6 +34,7 @@ def test_scipy_and_back(layout, dtype):
     assert from_scipy(sp.coo_matrix(theirs)).isequal(A)
 
 
+@pytest.mark.cpu("SciPy has arrays on the host")
 def test_scipy_shares_the_arrays():
     theirs = sp.csr_array(ISOLATED.astype(np.float64))
     A = from_scipy(theirs)
@@ -42,6 +43,7 @@ def test_scipy_shares_the_arrays():
     assert np.shares_memory(A._block.indptr, theirs.indptr)
 
 
+@pytest.mark.cpu("SciPy has arrays on the host")
 def test_to_scipy_shares_on_request():
     A = from_numpy(ISOLATED.astype(np.float64))
     assert np.shares_memory(to_scipy(A, copy=False).data, A._block.values)

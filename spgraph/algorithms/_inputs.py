@@ -22,6 +22,8 @@ def of_graph(algorithm: Function) -> Function:
     @wraps(algorithm)
     def run(A, *args, **kwargs):
         A = as_graph(algorithm.__name__, A)
+        if A._device is context.device():
+            return algorithm(A, *args, **kwargs)
         with context.on(A):
             return algorithm(A, *args, **kwargs)
 

@@ -30,8 +30,10 @@ from spgraph.vector import Vector
 __all__ = ["sssp", "sssp_parents"]
 
 LARGEST = np.iinfo(np.int64).max
-# A bucket that relaxes fewer than n / SMALL_BUCKET vertices is not worth its supersteps: the next is twice as wide.
-SMALL_BUCKET = 256
+# A bucket that relaxes fewer than this share of all vertices is not worth its supersteps: the next is twice as wide.
+# Roads have many small ones, and pay for wide ones.
+SMALL_ON_ROADS, SMALL = 1 / 256, 1 / 32
+ROAD_DEGREE = 8  # graphs of a smaller mean degree are like roads
 # min that does not pass over NaN, and a plus that stays at the end of int64
 nan_min = monoid.register_anonymous(np.minimum, np.inf)
 capped_plus = semiring.register_anonymous(
@@ -198,13 +200,14 @@ def _near_far(A: Matrix, dist: Vector, min_plus, width: float) -> None:
     last = np.iinfo(dtype).max if dtype.kind == "i" else np.inf  # the limit that lets everything pass
     limit = _next_limit(0, width, dtype)
     near, relaxed = dist.dup(), 0
+    few = A.nrows * (SMALL_ON_ROADS if A.nvals < ROAD_DEGREE * A.nrows else SMALL)
     while near.nvals:
         relaxed += near.nvals
         # near becomes what is lowered, and below the limit
         lowered = select.valuelt(near, limit) if limit < last else near
         dist(binary.min, changed=lowered) << near.vxm(A, min_plus)  # dist min= near min.+ A
         if not near.nvals and limit < last:
-            if relaxed * SMALL_BUCKET < A.nrows:
+            if relaxed < few:
                 width *= 2
             relaxed = 0
             waiting = select.valuege(dist, limit).new()
@@ -268,7 +271,7 @@ def _bucket_width(A: Matrix) -> float:
     mean, degree = total / max(A.nvals, 1), A.nvals / max(A.nrows, 1)
     if not 0 < mean < np.inf:
         return 1.0
-    return mean * (24 if degree < 8 else 8 / degree)
+    return mean * (24 if degree < ROAD_DEGREE else 8 / degree)
 
 
 def _bellman_ford(name: str, A: Matrix, dist: Vector, min_plus) -> None:

@@ -38,7 +38,11 @@ def build_vector(size: int, indices, values, dtype, dup_op=None, device: Device 
         If an index stands twice and `dup_op` is None.
     """
     xp, dtype = device.xp, np.dtype(dtype)
-    indices = device.to_device(_array(indices)).astype(np.int64, copy=False)
+    indices = _array(indices)
+    if indices.size == 1 and type(indices) is np.ndarray:  # made where it is wanted, as it is wanted
+        indices = device.filled(1, indices.item(), index_dtype(size))
+    else:
+        indices = device.to_device(indices).astype(np.int64, copy=False)
     iso = (values.ndim if hasattr(values, "ndim") else np.ndim(values)) == 0
     if iso:
         values = cast_array(np.atleast_1d(np.asarray(values)), dtype)
@@ -62,7 +66,7 @@ def build_vector(size: int, indices, values, dtype, dup_op=None, device: Device 
             row = device.to_device(np.array([0, indices.size], np.int64))
             _, indices, values = device.sort.combine_duplicates(row, indices, values, accumulate(dup_op, dtype, dtype))
     block = VectorBlock(size, dtype, device=device)
-    block.set_sparse(indices.astype(index_dtype(size)), values, iso=iso)
+    block.set_sparse(indices.astype(index_dtype(size), copy=False), values, iso=iso)
     if block.nvals == size and size:
         block.to_bitmap()
     return block

@@ -3,8 +3,8 @@
 // Method: `evaluate(a, n, q, i, result)`, which chain.py prints for the tree at hand, says whether position n (entry q
 // of a list, global id i) is present and computes its value. A thread takes TOGETHER positions at a time, a warp or
 // block apart, so that neighbouring threads read neighbouring memory: it loads all, then computes, then writes. So
-// many loads are under way at once, which is what fills the memory's pipeline; C may be a leaf of its own tree.
-// Positions beyond the end repeat the last one and write nothing.
+// many loads are under way at once, which is what fills the memory's pipeline. C may be a leaf of its own tree.
+// Positions beyond the end repeat another one and write nothing.
 //
 // Data encoding: as in kernels/cpu/elementwise.py: leaf k is (pk, vk), a bitmap, full, or the list that drives the loop.
 // Work: one step per position or list entry. Bytes: every leaf, mask and C once.
@@ -30,7 +30,7 @@ KERNEL {
         bool some = false;
         #pragma unroll
         for (int k = 0; k < TOGETHER; k++) {
-            const i64 at = min(first + 32 * k, a.n - 1);
+            const i64 at = first + 32 * k < a.n ? first + 32 * k : first;
             open[k] = first + 32 * k < a.n && allowed(a.mpresent, a.mvals, at);
             had[k] = !FRESH && (C_FULL || a.cpresent[at] != 0);
             if constexpr (UPDATE) old[k] = a.cvals[at];
@@ -40,7 +40,7 @@ KERNEL {
         if (!MASKED || some) {
             #pragma unroll
             for (int k = 0; k < TOGETHER; k++) {
-                const i64 at = min(first + 32 * k, a.n - 1);
+                const i64 at = first + 32 * k < a.n ? first + 32 * k : first;
                 has[k] = evaluate(a, at, at, global_id(a, at), value[k]) && open[k];
             }
         }
