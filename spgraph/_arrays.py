@@ -66,7 +66,7 @@ def _of_dlpack(value: Any, device: Device, function: str, argument: str) -> Any:
     elif where in HOST_MEMORY:
         take = np.from_dlpack
     else:
-        raise InvalidValue(f"{function}: {argument} are on a device of DLPack's kind {where}, but the CPU or CUDA wanted")
+        raise InvalidValue(f"{function}: {argument} are on a device of DLPack's kind {where}, wanted the CPU or CUDA")
     try:
         array = take(value)
     except (BufferError, RuntimeError, ValueError) as error:

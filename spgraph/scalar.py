@@ -213,7 +213,7 @@ class _PendingScalar(Scalar):
     @property
     def _value(self) -> Any:  # type: ignore[override]
         started = _slot.__get__(self)
-        self.__class__ = Scalar
+        self.__class__ = Scalar  # type: ignore[assignment]
         self._value = None
         number = started.get()
         if number is not None:
@@ -222,7 +222,7 @@ class _PendingScalar(Scalar):
 
     @_value.setter
     def _value(self, value: Any) -> None:
-        self.__class__ = Scalar
+        self.__class__ = Scalar  # type: ignore[assignment]
         self._value = value
 
 

@@ -25,8 +25,22 @@ from spgraph.kernels.cuda.launch import CudaKernel
 from spgraph.kernels.device import Device
 
 TYPES = ("BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "FP32", "FP64")
-SEMIRINGS = ("plus_times", "min_plus", "max_first", "any_pair", "plus_pair", "min_second", "min_firsti", "max_secondj",
-             "lor_land", "lxor_lor", "times_minus", "band_bor", "min_max", "plus_first")
+SEMIRINGS = (
+    "plus_times",
+    "min_plus",
+    "max_first",
+    "any_pair",
+    "plus_pair",
+    "min_second",
+    "min_firsti",
+    "max_secondj",
+    "lor_land",
+    "lxor_lor",
+    "times_minus",
+    "band_bor",
+    "min_max",
+    "plus_first",
+)
 MONOIDS = ("plus", "min", "max", "times")
 ACCUMS = ("plus", "min", "second", "minus", "max")
 
@@ -57,14 +71,23 @@ class Draw:
         numbers = self.rng.integers(0 if dtype == "BOOL" or dtype.startswith("U") else -3, 4, count)
         return (numbers % 2 == 1 if dtype == "BOOL" else numbers).astype(sg.dtypes.lookup_dtype(dtype).np_type)
 
-    def matrix(self, nrows: int = 300, ncols: int = 300, dtype: str | None = None, *, degree: float = 4,
-               hubs: int = 2, iso: bool | None = None, symmetric: bool = False) -> sg.Matrix:
+    def matrix(
+        self,
+        nrows: int = 300,
+        ncols: int = 300,
+        dtype: str | None = None,
+        *,
+        degree: float = 4,
+        hubs: int = 2,
+        iso: bool | None = None,
+        symmetric: bool = False,
+    ) -> sg.Matrix:
         """Few entries a row on the whole, many in a few rows and columns, none in some."""
         dtype = dtype or self.type()
         count = int(nrows * degree)
         rows, cols = self.rng.integers(0, nrows, count) // 2 * 2 % nrows, self.rng.integers(0, ncols, count)
         for _ in range(hubs):
-            across, down = self.rng.permutation(ncols)[:ncols * 3 // 4], self.rng.permutation(nrows)[:nrows // 2]
+            across, down = self.rng.permutation(ncols)[: ncols * 3 // 4], self.rng.permutation(nrows)[: nrows // 2]
             rows = np.concatenate([rows, np.full(across.size, self.rng.integers(nrows)), down])
             cols = np.concatenate([cols, across, np.full(down.size, self.rng.integers(ncols))])
         if symmetric:
@@ -223,14 +246,16 @@ def matrix_product_of_wide_rows(draw: Draw) -> list:
 @case
 def chain(draw: Draw) -> list:
     u, v, w = (draw.vector(1500, draw.pick(["INT32", "FP64", "INT64", "FP32", "UINT8"])) for _ in range(3))
-    tree = draw.pick([
-        lambda: unary.abs(u.ewise_add(v, binary.plus)),
-        lambda: binary.times(u.ewise_mult(v, binary.minus).new() & w),
-        lambda: u.ewise_union(v, binary.minus, 1, 2),
-        lambda: u.ewise_add(v, binary.min).new().ewise_mult(w, binary.max),
-        lambda: u.apply(indexunary.rowindex, 3),
-        lambda: u.apply(binary.plus, right=2),
-    ])()
+    tree = draw.pick(
+        [
+            lambda: unary.abs(u.ewise_add(v, binary.plus)),
+            lambda: binary.times(u.ewise_mult(v, binary.minus).new() & w),
+            lambda: u.ewise_union(v, binary.minus, 1, 2),
+            lambda: u.ewise_add(v, binary.min).new().ewise_mult(w, binary.max),
+            lambda: u.apply(indexunary.rowindex, 3),
+            lambda: u.apply(binary.plus, right=2),
+        ]
+    )()
     return [draw.written(1500, tree), u, v]
 
 
@@ -292,9 +317,11 @@ def elementwise(draw: Draw) -> list:
 @case
 def matrix_apply(draw: Draw) -> list:
     A = draw.matrix()
-    return [draw.written((300, 300), A.apply(draw.pick([unary.identity, unary.one, unary.lnot]))),
-            draw.written((300, 300), A.apply(indexunary.diagindex, 2)),
-            draw.written((300, 300), A.T.apply(binary.first, right=1))]
+    return [
+        draw.written((300, 300), A.apply(draw.pick([unary.identity, unary.one, unary.lnot]))),
+        draw.written((300, 300), A.apply(indexunary.diagindex, 2)),
+        draw.written((300, 300), A.T.apply(binary.first, right=1)),
+    ]
 
 
 @case
@@ -308,8 +335,11 @@ def matrix_reduce(draw: Draw) -> list:
     A = draw.matrix(250, 300)
     names = ("lor", "land", "lxor") if A.dtype == "BOOL" else MONOIDS[:3]
     op = getattr(monoid, draw.pick(names))
-    return [draw.written(250, A.reduce_rowwise(op)), draw.written(300, A.reduce_columnwise(op)),
-            A.reduce_scalar(op).new()]
+    return [
+        draw.written(250, A.reduce_rowwise(op)),
+        draw.written(300, A.reduce_columnwise(op)),
+        A.reduce_scalar(op).new(),
+    ]
 
 
 @case
@@ -351,8 +381,14 @@ def matrix_order(draw: Draw) -> list:
 def matrix_extract(draw: Draw) -> list:
     A = draw.matrix(250, 280)
     rows, cols = draw.rng.integers(0, 250, 100), draw.rng.integers(0, 280, 120)
-    return [A[rows, cols].new(), A[10:200:3, :].new(), A[:, 270:3:-2].new(), A[7, :].new(), A[:, 9].new(),
-            draw.written((100, 280), A[rows, :])]
+    return [
+        A[rows, cols].new(),
+        A[10:200:3, :].new(),
+        A[:, 270:3:-2].new(),
+        A[7, :].new(),
+        A[:, 9].new(),
+        draw.written((100, 280), A[rows, :]),
+    ]
 
 
 @case
@@ -425,15 +461,18 @@ def monoids_alike() -> dict[tuple[str, int], list]:
 
 
 def combining(device: Any, ops: list, code: int) -> CudaKernel:
-    """A kernel that combines values[q] with cell places[q] by every monoid of a group; monoid k has row k of the cells."""
+    """A kernel that combines values[q] with cell places[q] by each monoid of a group, in a row of cells of its own."""
     body, expressions = "", {}
     for k, op in enumerate(ops):
         expressions[f"ADD{k}"] = op.binaryop.expr, op.binaryop.inputs
-        body += (f"        atomic_combine(a.cells + {k * CELLS} + a.places[q], a.values[q], "
-                 f"[](E_cells x, E_cells y) {{ return ADD{k}(x, y); }}, changed);\n")
+        body += (
+            f"        atomic_combine(a.cells + {k * CELLS} + a.places[q], a.values[q], "
+            f"[](E_cells x, E_cells y) {{ return ADD{k}(x, y); }}, changed);\n"
+        )
     section = assemble.parse_section(
         " combine(cells, values, places)\nKERNEL {\n    for (i64 q = item(1); q < a.n; q += items(1)) {\n"
-        f"        bool changed;\n{body}    }}\n}}\n")
+        f"        bool changed;\n{body}    }}\n}}\n"
+    )
     return CudaKernel(device, section, {"ATOMIC": code}, expressions)
 
 

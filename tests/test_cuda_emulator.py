@@ -21,16 +21,32 @@ from emulator.kernels import CompileError, EmulationError, compile_kernel, prelo
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ compiles the emulated kernels")
 
 FULL = 0xFFFFFFFF
-CODES = {"int32": "int", "uint32": "unsigned", "int64": "long long", "uint64": "unsigned long long", "float32": "float",
-         "float64": "double", "uint8": "unsigned char", "bool": "bool", "uint16": "unsigned short"}
+CODES = {
+    "int32": "int",
+    "uint32": "unsigned",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "float32": "float",
+    "float64": "double",
+    "uint8": "unsigned char",
+    "bool": "bool",
+    "uint16": "unsigned short",
+}
 
 
-def launch(body: str, blocks: int = 1, threads: int = 32, *, functions: str = "", shared_bytes: int = 0, **arrays: Any) -> None:
-    """Run a kernel whose arguments are arrays (pointers) and ints, as fields of `a`; `t` is the thread's global number."""
-    fields = "".join(f"    {CODES[x.dtype.name]}* {name};\n" if isinstance(x, np.ndarray) else f"    long long {name};\n"
-                     for name, x in arrays.items())
-    text = (f"struct Args {{\n{fields}}};\n{functions}\nextern \"C\" __global__ void probe(const __grid_constant__ Args a) {{\n"
-            f"    const int t = blockIdx.x * blockDim.x + threadIdx.x;\n{body}\n}}\n")
+def launch(
+    body: str, blocks: int = 1, threads: int = 32, *, functions: str = "", shared_bytes: int = 0, **arrays: Any
+) -> None:
+    """Run a kernel whose arguments are arrays (pointers) and ints, fields of `a`; `t` is the thread's global number."""
+    fields = "".join(
+        f"    {CODES[x.dtype.name]}* {name};\n" if isinstance(x, np.ndarray) else f"    long long {name};\n"
+        for name, x in arrays.items()
+    )
+    text = (
+        f"struct Args {{\n{fields}}};\n{functions}\n"
+        'extern "C" __global__ void probe(const __grid_constant__ Args a) {\n'
+        f"    const int t = blockIdx.x * blockDim.x + threadIdx.x;\n{body}\n}}\n"
+    )
     function = compile_kernel("probe", text, shared_bytes=shared_bytes)
     values = [x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays.values()]
     packed = np.frombuffer(struct.pack(f"@{len(values)}q", *values), np.uint8)
@@ -50,8 +66,12 @@ LANES = np.arange(32)
 # ---- threads and memory ----------------------------------------------------------------
 def test_numbers_of_threads():
     out = np.zeros((3, 64, 4), np.uint32)
-    launch("unsigned* at = a.out + 4 * t; at[0] = threadIdx.x; at[1] = blockIdx.x; at[2] = blockDim.x; at[3] = gridDim.x;",
-           3, 64, out=out)
+    launch(
+        "unsigned* at = a.out + 4 * t; at[0] = threadIdx.x; at[1] = blockIdx.x; at[2] = blockDim.x; at[3] = gridDim.x;",
+        3,
+        64,
+        out=out,
+    )
     assert (out[..., 0] == np.arange(64)).all()
     assert (out[..., 1] == np.arange(3)[:, None]).all()
     assert (out[..., 2:] == [64, 3]).all()
@@ -59,18 +79,28 @@ def test_numbers_of_threads():
 
 def test_shared_memory_of_a_block_is_its_own():
     out = np.zeros(4 * 96, np.int64)
-    launch("""
+    launch(
+        """
     __shared__ int values[96];
     values[threadIdx.x] = 1000 * blockIdx.x + threadIdx.x;
     __syncthreads();
     a.out[t] = values[95 - threadIdx.x];
-    """, 4, 96, out=out)
+    """,
+        4,
+        96,
+        out=out,
+    )
     assert out.reshape(4, 96)[2].tolist() == [2000 + 95 - k for k in range(96)]
 
 
 def test_shared_memory_in_templates_and_functions():
     out = np.zeros(64, np.int64)
-    launch("a.out[t] = block_sum(t) + (int)block_sum(0.5f) + block_sum(1.0);", 1, 64, out=out, functions="""
+    launch(
+        "a.out[t] = block_sum(t) + (int)block_sum(0.5f) + block_sum(1.0);",
+        1,
+        64,
+        out=out,
+        functions="""
     template <class T> __device__ __forceinline__ T block_sum(T x) {
         __shared__ T parts[64];
         parts[threadIdx.x] = x;
@@ -80,18 +110,25 @@ def test_shared_memory_in_templates_and_functions():
         __syncthreads();
         return sum;
     }
-    """)
+    """,
+    )
     assert (out == 2016 + 32 + 64).all()
 
 
 def test_dynamic_shared_memory():
     out = np.zeros(128, np.int64)
-    launch("""
+    launch(
+        """
     extern __shared__ __align__(16) long long values[];
     values[threadIdx.x] = t;
     __syncthreads();
     a.out[t] = values[63 - threadIdx.x];
-    """, 2, 64, out=out, shared_bytes=64 * 8)
+    """,
+        2,
+        64,
+        out=out,
+        shared_bytes=64 * 8,
+    )
     assert out[:64].tolist() == list(range(63, -1, -1))
     assert out[64] == 127
 
@@ -112,7 +149,8 @@ def test_barriers_with_a_question(name, want):
 
 def test_all_threads_reach_a_barrier_before_any_goes_on():
     out = np.zeros(256, np.int64)
-    launch("""
+    launch(
+        """
     __shared__ int count;
     if (threadIdx.x == 0) count = 0;
     __syncthreads();
@@ -122,7 +160,11 @@ def test_all_threads_reach_a_barrier_before_any_goes_on():
         if (count != 256 * round) a.out[t] = 1;
         __syncthreads();
     }
-    """, 1, 256, out=out)
+    """,
+        1,
+        256,
+        out=out,
+    )
     assert not out.any()
 
 
@@ -140,7 +182,8 @@ __device__ void grid_barrier(unsigned* arrived, unsigned round) {
 
 def test_a_grid_barrier_by_spinning():
     data, arrived, wrong = np.zeros(5 * 64, np.int64), np.zeros(1, np.uint32), np.zeros(1, np.int64)
-    launch("""
+    launch(
+        """
     __shared__ int mine;
     mine = blockIdx.x;
     for (int round = 1; round <= 4; round++) {
@@ -148,14 +191,22 @@ def test_a_grid_barrier_by_spinning():
         grid_barrier(a.arrived, round);
         if (a.data[(t + 64) % 320] < round || mine != blockIdx.x) a.wrong[0] = 1;
     }
-    """, 5, 64, functions=GRID_BARRIER, data=data, arrived=arrived, wrong=wrong)
+    """,
+        5,
+        64,
+        functions=GRID_BARRIER,
+        data=data,
+        arrived=arrived,
+        wrong=wrong,
+    )
     assert (data == 4).all()
     assert not wrong.any()
 
 
 def test_a_look_back_at_the_block_before():
     sums, ready = np.zeros(8, np.int64), np.zeros(8, np.uint32)
-    launch("""
+    launch(
+        """
     long long before = 0;
     if (blockIdx.x) {
         while (!*(volatile unsigned*)(a.ready + blockIdx.x - 1)) __nanosleep(20);
@@ -164,7 +215,12 @@ def test_a_look_back_at_the_block_before():
     a.sums[blockIdx.x] = before + blockIdx.x;
     __threadfence();
     atomicExch(a.ready + blockIdx.x, 1u);
-    """, 8, 1, sums=sums, ready=ready)
+    """,
+        8,
+        1,
+        sums=sums,
+        ready=ready,
+    )
     assert sums.tolist() == np.cumsum(np.arange(8)).tolist()
 
 
@@ -195,12 +251,17 @@ SHUFFLES = {
 }
 
 
-@pytest.mark.parametrize("c_type", ["int", "unsigned", "long long", "float", "double", "short", "bool", "unsigned char"])
+@pytest.mark.parametrize(
+    "c_type", ["int", "unsigned", "long long", "float", "double", "short", "bool", "unsigned char"]
+)
 def test_shuffles(c_type):
     out = np.zeros((len(SHUFFLES), 32), np.int64)
     value = "t & 1" if c_type == "bool" else "t * 3"
-    launch(f"const unsigned m = {FULL}u; const {c_type} x = ({c_type})({value});\n"
-           + "\n".join(f"a.out[{32 * k} + t] = (long long){call};" for k, call in enumerate(SHUFFLES)), out=out)
+    launch(
+        f"const unsigned m = {FULL}u; const {c_type} x = ({c_type})({value});\n"
+        + "\n".join(f"a.out[{32 * k} + t] = (long long){call};" for k, call in enumerate(SHUFFLES)),
+        out=out,
+    )
     for got, (call, source) in zip(out, SHUFFLES.items()):
         want = np.array(source) % 2 if c_type == "bool" else np.array(source) * 3
         assert got.tolist() == want.tolist(), call
@@ -220,8 +281,12 @@ def test_reductions_of_a_warp():
         "__reduce_xor_sync(m, (unsigned)x)": np.bitwise_xor.reduce(bits),
     }
     out = np.zeros((len(calls), 32), np.int64)
-    launch(f"const unsigned m = {FULL}u; const int x = (int)a.values[t];\n"
-           + "\n".join(f"a.out[{32 * k} + t] = {call};" for k, call in enumerate(calls)), out=out, values=values)
+    launch(
+        f"const unsigned m = {FULL}u; const int x = (int)a.values[t];\n"
+        + "\n".join(f"a.out[{32 * k} + t] = {call};" for k, call in enumerate(calls)),
+        out=out,
+        values=values,
+    )
     for got, (call, want) in zip(out, calls.items()):
         assert (got == want).all(), call
 
@@ -260,8 +325,14 @@ def test_atomic_min_and_max(dtype):
     if dtype.startswith("i"):
         values -= 500_000
     small, large = np.full(1, 7, dtype), np.full(1, 7, dtype)
-    launch("atomicMin(a.small, a.values[t]); atomicMax(a.large, a.values[t]);", 2, 256, small=small, large=large,
-           values=values)
+    launch(
+        "atomicMin(a.small, a.values[t]); atomicMax(a.large, a.values[t]);",
+        2,
+        256,
+        small=small,
+        large=large,
+        values=values,
+    )
     assert small[0] == min(values.min(), 7)
     assert large[0] == max(values.max(), 7)
 
@@ -269,8 +340,13 @@ def test_atomic_min_and_max(dtype):
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "uint64"])
 def test_atomic_bits(dtype):
     words = np.array([0, -1, 0]).astype(dtype)
-    launch(f"typedef {CODES[dtype]} T; const T bit = (T)1 << (t % 31); atomicOr(a.words, bit);"
-           "atomicAnd(a.words + 1, (T)~bit); atomicXor(a.words + 2, bit);", 1, 62, words=words)
+    launch(
+        f"typedef {CODES[dtype]} T; const T bit = (T)1 << (t % 31); atomicOr(a.words, bit);"
+        "atomicAnd(a.words + 1, (T)~bit); atomicXor(a.words + 2, bit);",
+        1,
+        62,
+        words=words,
+    )
     low = (1 << 31) - 1
     assert int(words[0]) == low
     assert int(words[1]) & low == 0
@@ -280,7 +356,8 @@ def test_atomic_bits(dtype):
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "uint64", "uint16"])
 def test_compare_and_swap(dtype):
     word = np.zeros(1, dtype)
-    launch(f"""
+    launch(
+        f"""
     typedef {CODES[dtype]} T;
     T seen = *(volatile T*)a.word;
     while (true) {{
@@ -288,15 +365,25 @@ def test_compare_and_swap(dtype):
         if (found == seen) break;
         seen = found;
     }}
-    """, 2, 256, word=word)
+    """,
+        2,
+        256,
+        word=word,
+    )
     assert word[0] == 1536
 
 
 def test_exchange_inc_dec_and_sub():
     words = np.array([5, 0, 2, 100], np.uint32)
     old = np.zeros(32, np.uint32)
-    launch("a.old[t] = atomicExch(a.words, (unsigned)t); atomicInc(a.words + 1, 9u); atomicDec(a.words + 2, 9u);"
-           "atomicSub(a.words + 3, 2u);", 1, 32, words=words, old=old)
+    launch(
+        "a.old[t] = atomicExch(a.words, (unsigned)t); atomicInc(a.words + 1, 9u); atomicDec(a.words + 2, 9u);"
+        "atomicSub(a.words + 3, 2u);",
+        1,
+        32,
+        words=words,
+        old=old,
+    )
     assert sorted([*old.tolist(), int(words[0])]) == sorted([5, *range(32)])
     assert words[1:].tolist() == [32 % 10, (2 - 32) % 10, 36]
 
@@ -345,30 +432,61 @@ BITS_AND_NUMBERS = {
 
 def test_bits_and_numbers():
     out = np.zeros(len(BITS_AND_NUMBERS), np.int64)
-    launch("typedef long long int64_like;\n" + "\n".join(f"a.out[{k}] = {text};" for k, text in enumerate(BITS_AND_NUMBERS)),
-           1, 1, out=out)
+    launch(
+        "typedef long long int64_like;\n"
+        + "\n".join(f"a.out[{k}] = {text};" for k, text in enumerate(BITS_AND_NUMBERS)),
+        1,
+        1,
+        out=out,
+    )
     assert dict(zip(BITS_AND_NUMBERS, out.tolist())) == BITS_AND_NUMBERS
 
 
 # ---- misuse is named --------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("body", "message"), [
-    ("if (t < 31) __ballot_sync(0xffffffffu, 1);", r"kernel probe, block 0, thread \d+: waits at __ballot_sync \(line \d+, "
-     r"mask ffffffff\), but thread 31 has left the kernel"),
-    ("if (t) __ballot_sync(0xffffffffu, 1);", r"thread 1: waits at __ballot_sync .*, but thread 0 has left the kernel"),
-    ("if (t & 1) __shfl_sync(0xffffffffu, t, 0);\nelse __any_sync(0xffffffffu, 1);",
-     r"waits at __\w+_sync .*, but thread \d+ waits at __\w+"),
-    ("if (t & 1) __syncwarp();\nelse __syncwarp();", r"waits at __syncwarp \(line (6|7).*waits at __syncwarp \(line (6|7)"),
-    ("if (t == 3) return;\n__syncthreads();", r"waits at __syncthreads \(line \d+\), but thread 3 has left the kernel"),
-    ("if (t < 16) __syncthreads();\nelse __syncthreads();", r"waits at __syncthreads \(line \d\), but thread \d+ waits at "
-     r"__syncthreads \(line \d\)"),
-    ("if (t == 9) __syncwarp();\nelse __syncthreads();", r"thread \d+: waits at \w+ .*, but thread \d+ waits at \w+"),
-    ("__shfl_sync(0xffff0000u, t, 0);", r"thread 0: __shfl_sync \(line \d+\): mask ffff0000 leaves out the calling lane"),
-    ("if (t >= 16) __shfl_xor_sync(0xffff0000u, t, 16);", r"reads from lane 0, which is not in the mask"),
-    ("__shfl_sync(0xffffffffu, t, 0, 12);", r"width 12"),
-    ("if (t == 5) __trap();", r"thread 5: __trap \(line \d+\)"),
-    ("assert(t < 7);", r"thread 7: assert\(t < 7\) \(line \d+\)"),
-    ("while (true) __nanosleep(1);", r"thread 0: spins without end"),
-])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "if (t < 31) __ballot_sync(0xffffffffu, 1);",
+            r"kernel probe, block 0, thread \d+: waits at __ballot_sync \(line \d+, "
+            r"mask ffffffff\), but thread 31 has left the kernel",
+        ),
+        (
+            "if (t) __ballot_sync(0xffffffffu, 1);",
+            r"thread 1: waits at __ballot_sync .*, but thread 0 has left the kernel",
+        ),
+        (
+            "if (t & 1) __shfl_sync(0xffffffffu, t, 0);\nelse __any_sync(0xffffffffu, 1);",
+            r"waits at __\w+_sync .*, but thread \d+ waits at __\w+",
+        ),
+        (
+            "if (t & 1) __syncwarp();\nelse __syncwarp();",
+            r"waits at __syncwarp \(line (6|7).*waits at __syncwarp \(line (6|7)",
+        ),
+        (
+            "if (t == 3) return;\n__syncthreads();",
+            r"waits at __syncthreads \(line \d+\), but thread 3 has left the kernel",
+        ),
+        (
+            "if (t < 16) __syncthreads();\nelse __syncthreads();",
+            r"waits at __syncthreads \(line \d\), but thread \d+ waits at "
+            r"__syncthreads \(line \d\)",
+        ),
+        (
+            "if (t == 9) __syncwarp();\nelse __syncthreads();",
+            r"thread \d+: waits at \w+ .*, but thread \d+ waits at \w+",
+        ),
+        (
+            "__shfl_sync(0xffff0000u, t, 0);",
+            r"thread 0: __shfl_sync \(line \d+\): mask ffff0000 leaves out the calling lane",
+        ),
+        ("if (t >= 16) __shfl_xor_sync(0xffff0000u, t, 16);", r"reads from lane 0, which is not in the mask"),
+        ("__shfl_sync(0xffffffffu, t, 0, 12);", r"width 12"),
+        ("if (t == 5) __trap();", r"thread 5: __trap \(line \d+\)"),
+        ("assert(t < 7);", r"thread 7: assert\(t < 7\) \(line \d+\)"),
+        ("while (true) __nanosleep(1);", r"thread 0: spins without end"),
+    ],
+)
 def test_misuse(body, message):
     with pytest.raises(EmulationError, match=message):
         launch(body)
@@ -399,33 +517,49 @@ def test_compile_errors_show_the_text():
 # ---- sanitizers ----------------------------------------------------------------------------------------------
 PLANTED = {  # a body that is right, one that is not, and what is said against it
     ("address", "a global array"): ("a.out[t] = 1;", "a.out[t + 1] = 1;", "heap-buffer-overflow"),
-    ("address", "shared memory"): ("__shared__ int x[64]; x[threadIdx.x] = t; a.out[t] = x[threadIdx.x];",
-                                   "__shared__ int x[64]; x[t] = t; a.out[t] = x[threadIdx.x];",
-                                   "global-buffer-overflow"),
+    ("address", "shared memory"): (
+        "__shared__ int x[64]; x[threadIdx.x] = t; a.out[t] = x[threadIdx.x];",
+        "__shared__ int x[64]; x[t] = t; a.out[t] = x[threadIdx.x];",
+        "global-buffer-overflow",
+    ),
     ("thread", "atomics"): ("atomicAdd(a.out, 1ull);", "a.out[0] += t;", "data race"),
     ("thread", "blocks"): ("a.out[t] = 1;", "a.out[threadIdx.x] = blockIdx.x;", "data race"),
-    ("thread", "barrier"): ("__shared__ int x; if (!threadIdx.x) x = 3; __syncthreads(); a.out[t] = x;",
-                            "__shared__ int x; if (!threadIdx.x) x = 3; a.out[t] = x;", "data race"),
+    ("thread", "barrier"): (
+        "__shared__ int x; if (!threadIdx.x) x = 3; __syncthreads(); a.out[t] = x;",
+        "__shared__ int x; if (!threadIdx.x) x = 3; a.out[t] = x;",
+        "data race",
+    ),
     ("thread", "two barriers"): (
-        "__shared__ int x; for (int k = 0; k < 3; k++) { if (!threadIdx.x) x = k; __syncthreads(); a.out[t] = x; __syncthreads(); }",
+        "__shared__ int x; for (int k = 0; k < 3; k++) { if (!threadIdx.x) x = k; __syncthreads(); a.out[t] = x;"
+        "__syncthreads(); }",
         "__shared__ int x; for (int k = 0; k < 3; k++) { if (!threadIdx.x) x = k; __syncthreads(); a.out[t] = x; }",
-        "data race"),
+        "data race",
+    ),
     ("thread", "syncwarp"): (
         "__shared__ int x[64]; x[threadIdx.x] = t; __syncwarp(); a.out[t] = x[threadIdx.x ^ 1];",
-        "__shared__ int x[64]; x[threadIdx.x] = t; __ballot_sync(0xffffffffu, 1); a.out[t] = x[threadIdx.x ^ 1];", "data race"),
+        "__shared__ int x[64]; x[threadIdx.x] = t; __ballot_sync(0xffffffffu, 1); a.out[t] = x[threadIdx.x ^ 1];",
+        "data race",
+    ),
     ("thread", "part of a warp"): (
         "__shared__ int x[64]; x[threadIdx.x] = t; __syncwarp(3u << (t & 30)); a.out[t] = x[threadIdx.x ^ 1];",
-        "__shared__ int x[64]; x[threadIdx.x] = t; __syncwarp(3u << (t & 30)); a.out[t] = x[threadIdx.x ^ 2];", "data race"),
+        "__shared__ int x[64]; x[threadIdx.x] = t; __syncwarp(3u << (t & 30)); a.out[t] = x[threadIdx.x ^ 2];",
+        "data race",
+    ),
     ("thread", "fence"): (
         "__shared__ bool last; a.out[t] = 1; __threadfence(); __syncthreads();"
         "if (!threadIdx.x) last = atomicAdd(a.out + 128, 1ull) == 1; __syncthreads();"
         "if (last) { __threadfence(); a.out[129 + threadIdx.x] = a.out[127 - t]; }",
         "__shared__ bool last; a.out[t] = 1; __syncthreads();"
         "if (!threadIdx.x) last = atomicAdd(a.out + 128, 1ull) == 1; __syncthreads();"
-        "if (last) a.out[129 + threadIdx.x] = a.out[127 - t];", "data race"),
+        "if (last) a.out[129 + threadIdx.x] = a.out[127 - t];",
+        "data race",
+    ),
     ("thread", "volatile"): (
-        "volatile unsigned long long* out = (volatile unsigned long long*)a.out; if (!t) out[0] = 1; else out[t] = out[0];",
-        "if (!t) a.out[0] = 1; else a.out[t] = a.out[0];", "data race"),
+        "volatile unsigned long long* out = (volatile unsigned long long*)a.out;"
+        "if (!t) out[0] = 1; else out[t] = out[0];",
+        "if (!t) a.out[0] = 1; else a.out[t] = a.out[0];",
+        "data race",
+    ),
 }
 
 

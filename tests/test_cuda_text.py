@@ -54,15 +54,24 @@ def test_a_file_is_plain_cuda(file):
 # What a row-producing kernel is given besides: kernels/cuda/produce.py.
 SHARES = {"nrows", "costs", "offsets", "out_indptr"}
 PUSHED = {"prefix", "edges", "seen", "oprefix"}, {"base", "end", "stamp", "limit"}
-# Sections with other arguments than the template of kernels/cpu that does the same work: which it is, what is new, what is
-# not needed, and why.
+# Sections with other arguments than the template of kernels/cpu that does the same work: which it is, what is new, what
+# is not needed, and why.
 DIFFERENT = {
     "pull.pull_until": ("pull.pull", set(), set(), "two kernels, by how a row is gathered"),
-    "pull.pull_all": ("pull.pull", {"order", "end1", "end2", "end3", "block1", "block2", "block3"}, set(),
-                      "rows in bins by length"),
+    "pull.pull_all": (
+        "pull.pull",
+        {"order", "end1", "end2", "end3", "block1", "block2", "block3"},
+        set(),
+        "rows in bins by length",
+    ),
     "push.push_list": ("push.push_list", *PUSHED, "equal shares of the edges by a running sum; one list for all"),
     "push.push_scatter": ("push.push_scatter", *PUSHED, "as push_list"),
-    "sort.rows_gather": ("sort.rows_gather", {"col_target", "out_positions"}, set(), "maps the columns in the same pass"),
+    "sort.rows_gather": (
+        "sort.rows_gather",
+        {"col_target", "out_positions"},
+        set(),
+        "maps the columns in the same pass",
+    ),
 }
 # Sections whose work the CPU does not have, or does in another way.
 OWN = {
@@ -155,7 +164,7 @@ CHUNK = 150
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("start", range(0, len(OPERATORS), CHUNK))
 def test_nvrtc_compiles_every_operator(start, architecture):
-    text = cuda_source(OPERATORS[start:start + CHUNK], 'extern "C" __global__')
+    text = cuda_source(OPERATORS[start : start + CHUNK], 'extern "C" __global__')
     assert compiled(text, architecture) == ""
 
 

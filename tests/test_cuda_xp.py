@@ -54,6 +54,11 @@ def test_attributes_of_an_array_are_cupys(cupy):
     assert ours <= set(dir(cupy.ndarray))
 
 
+def expressions(text):
+    """What stands between semicolons."""
+    return [one.strip() for one in text.split(";")]
+
+
 # ---- what both refuse ----------------------------------------------------------------------
 REFUSED = {
     "np.asarray(x)": TypeError,
@@ -97,13 +102,13 @@ def test_refused(xp, expression):
 
 
 # ---- what the imitation refuses, though CuPy does something ------------------------------------
-UNDEFINED = [
-    "x[np.arange(2)]", "x[[1, 2]]", "x[xp.asarray(np.array([1, 5]))]", "x[xp.asarray(np.array([-6]))]", "list(x)",
-    "xp.take(x, xp.asarray(np.array([9])))", "x.__setitem__(slice(None), np.arange(5))",
-    "x.__setitem__(xp.asarray(np.array([1, 1])), xp.asarray(np.array([1, 2])))", "xp.arange(x[2])",
-    "xp.repeat(x, np.arange(5))", "xp.delete(x, np.arange(2))", "xp.array([x, x])",
-    "xp.searchsorted(x, x.astype(np.uint32))",
-]  # fmt: skip
+UNDEFINED = expressions("""
+    x[np.arange(2)]; x[[1, 2]]; x[xp.asarray(np.array([1, 5]))]; x[xp.asarray(np.array([-6]))]; list(x);
+    xp.take(x, xp.asarray(np.array([9]))); x.__setitem__(slice(None), np.arange(5));
+    x.__setitem__(xp.asarray(np.array([1, 1])), xp.asarray(np.array([1, 2]))); xp.arange(x[2]);
+    xp.repeat(x, np.arange(5)); xp.delete(x, np.arange(2)); xp.array([x, x]);
+    xp.searchsorted(x, x.astype(np.uint32))
+""")
 
 
 @pytest.mark.parametrize("expression", UNDEFINED)
@@ -121,30 +126,34 @@ def test_numpys_functions_take_no_array_of_the_device(name):
 
 
 # ---- what both do ---------------------------------------------------------------------------------
-SAME = [
-    "x + 1", "2 - x", "np.int8(3) * x", "x // 2", "-x", "x % 3 == 1", "x & 3", "~(x > 2)", "x.astype(np.float32) / 2",
-    "xp.cumsum(x)", "xp.cumsum(x.astype(np.int32))", "xp.cumsum(x.astype(np.int8))", "xp.diff(x)", "xp.repeat(x, 2)",
-    "xp.repeat(x, xp.asarray(np.array([0, 2, 1, 0, 3])))", "xp.tile(x, 3)", "xp.sort(x[::-1])", "xp.argsort(x[::-1])",
-    "xp.where(x > 2, x, 0)", "xp.where(x > 2, np.int8(1), np.int8(0))", "xp.flatnonzero(x % 2)", "xp.nonzero(x)[0]",
-    "xp.count_nonzero(x)", "x.sum()", "x.astype(np.int8).sum()", "(x > 1).sum(dtype=np.int64)", "x.max()", "xp.any(x > 3)",
-    "xp.array_equal(x, x)", "xp.isin(x, x[1:3])", "xp.bincount(x, minlength=9)", "xp.bincount(x // 2)",
-    "xp.searchsorted(x, x + 1, 'right')", "xp.searchsorted(x, 2)", "xp.unique(x // 2)", "xp.setdiff1d(x, x[2:])",
-    "xp.concatenate([x, x.astype(np.int32)])", "xp.full(3, 7, np.uint8)", "xp.zeros(2, bool)", "xp.arange(2, 9, 3)",
-    "xp.minimum(x, 2)", "xp.fmax(x.astype(np.float64), np.nan)", "x[x > 2]", "x[xp.asarray(np.array([4, 0]))]", "x[1:4]",
-    "x[-1]", "x[None, :]", "x.reshape(1, 5)", "x.view(np.uint64)", "x.view(np.uint8)[:8]", "xp.broadcast_to(x[0], (3,))",
-    "xp.delete(x, 2)", "xp.append(x, x)", "xp.flip(x)", "xp.lexsort(xp.stack([x % 2, x % 3]))", "x.argmax()",
-    "xp.multiply.outer(x, x)", "xp.add.reduce(x)", "xp.isnan(x.astype(np.float32))", "x.copy()", "x.take(x // 2)",
-    "xp.clip(x, 1, 3)", "xp.prod(x[1:])", "xp.empty_like(x).shape[0]", "len(x)", "int(x[3])", "float(x[3])", "bool(x[3])",
-    "x.size", "x.nbytes", "x.flags.c_contiguous", "x[::2].flags.c_contiguous", "(x == 2).tolist()", "x[1].ndim",
-    "type(x.sum()) is type(x)", "x[2:].base is not None", "x.astype(np.int64, copy=False) is x",
-]  # fmt: skip
+SAME = expressions("""
+    x + 1; 2 - x; np.int8(3) * x; x // 2; -x; x % 3 == 1; x & 3; ~(x > 2); x.astype(np.float32) / 2; xp.cumsum(x);
+    xp.cumsum(x.astype(np.int32)); xp.cumsum(x.astype(np.int8)); xp.diff(x); xp.repeat(x, 2);
+    xp.repeat(x, xp.asarray(np.array([0, 2, 1, 0, 3]))); xp.tile(x, 3); xp.sort(x[::-1]); xp.argsort(x[::-1]);
+    xp.where(x > 2, x, 0); xp.where(x > 2, np.int8(1), np.int8(0)); xp.flatnonzero(x % 2); xp.nonzero(x)[0];
+    xp.count_nonzero(x); x.sum(); x.astype(np.int8).sum(); (x > 1).sum(dtype=np.int64); x.max(); xp.any(x > 3);
+    xp.array_equal(x, x); xp.isin(x, x[1:3]); xp.bincount(x, minlength=9); xp.bincount(x // 2);
+    xp.searchsorted(x, x + 1, 'right'); xp.searchsorted(x, 2); xp.unique(x // 2); xp.setdiff1d(x, x[2:]);
+    xp.concatenate([x, x.astype(np.int32)]); xp.full(3, 7, np.uint8); xp.zeros(2, bool); xp.arange(2, 9, 3);
+    xp.minimum(x, 2); xp.fmax(x.astype(np.float64), np.nan); x[x > 2]; x[xp.asarray(np.array([4, 0]))]; x[1:4];
+    x[-1]; x[None, :]; x.reshape(1, 5); x.view(np.uint64); x.view(np.uint8)[:8]; xp.broadcast_to(x[0], (3,));
+    xp.delete(x, 2); xp.append(x, x); xp.flip(x); xp.lexsort(xp.stack([x % 2, x % 3])); x.argmax();
+    xp.multiply.outer(x, x); xp.add.reduce(x); xp.isnan(x.astype(np.float32)); x.copy(); x.take(x // 2);
+    xp.clip(x, 1, 3); xp.prod(x[1:]); xp.empty_like(x).shape[0]; len(x); int(x[3]); float(x[3]); bool(x[3]); x.size;
+    x.nbytes; x.flags.c_contiguous; x[::2].flags.c_contiguous; (x == 2).tolist(); x[1].ndim;
+    type(x.sum()) is type(x); x[2:].base is not None; x.astype(np.int64, copy=False) is x
+""")
 
 
 @pytest.mark.parametrize("expression", SAME)
 def test_same_as_numpy(xp, expression):
     """Values and types, but that CuPy has arrays of no dimension where NumPy has scalars."""
     got = eval(expression, {"np": np, "xp": xp, "x": xp.asarray(np.arange(5))})
-    of_numpy = expression.replace("type(x.sum()) is type(x)", "True").replace("xp.", "np.").replace("lexsort(np.stack(", "lexsort((")
+    of_numpy = (
+        expression.replace("type(x.sum()) is type(x)", "True")
+        .replace("xp.", "np.")
+        .replace("lexsort(np.stack(", "lexsort((")
+    )
     want = eval(of_numpy, {"np": np, "x": np.arange(5)})
     if isinstance(got, xp.ndarray):
         assert got.dtype == np.asarray(want).dtype

@@ -1,12 +1,14 @@
 """Where objects lie: the context's device, `.to`, `.device`, and one device per expression (EDGE_CASES.md 24).
 
-The GPU is the one where the tests run, else the emulated one; `other` is the CPU.
+The GPU is the one where the tests run, else the emulated one.
 """
 
 from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -311,3 +313,58 @@ def test_reading_and_generating(cuda, there, here, tmp_path):
     sg.io.write(got[0], tmp_path / "again.csv")
     with here:
         assert sg.io.read(tmp_path / "again.csv").isequal(sg.io.read(path))
+
+
+# ---- what takes a real card ---------------------------------------------------------------
+@pytest.fixture
+def card(device):
+    if not device.name.startswith("cuda"):
+        pytest.skip("there is no GPU here")
+    return device
+
+
+def test_a_forked_child_is_told(card):
+    """CUDA does not outlive a fork; the CPU does."""
+    program = (
+        "import os, sys, warnings; warnings.simplefilter('ignore')\n"
+        "import spgraph as sg\n"
+        "v = sg.Vector.from_dense([1, 2]).to('cuda')\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    told = []\n"
+        "    for call in (lambda: sg.Vector(int, 3).to('cuda'), lambda: v.to_dict(), lambda: (v + v).new()):\n"
+        "        try:\n"
+        "            call()\n"
+        "        except sg.exceptions.NoDevice as error:\n"
+        "            told.append('forked' in str(error))\n"
+        "    with sg.Context('cpu'):\n"
+        "        told.append(sg.Vector.from_dense([1, 2]).reduce().value == 3)\n"
+        "    os._exit(0 if told == [True] * 4 else 1)\n"
+        "sys.exit(os.waitpid(child, 0)[1] != 0 or v.to_dict() != {0: 1, 1: 2})\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
+
+
+def test_the_second_card(card):
+    """Objects of another GPU than CUDA's current one, which stays what it was."""
+    import cupy
+
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("there is one GPU here")
+    with sg.Context("cuda:1"):
+        A = sg.generators.rmat(8, seed=1, weights="int")
+        assert A.device == "cuda:1"
+        assert A._block.indices.device.id == 1
+    assert cupy.cuda.Device().id == card.number
+    B, v = A.to(CPU), sg.Vector.from_scalar(1, A.nrows).to("cuda:1")
+    assert (A @ v).new().to(CPU).isequal((B @ v.to(CPU)).new())
+    assert A.mxm(A).new().to(CPU).isequal(B.mxm(B).new())
+    assert A.reduce_scalar().value == B.reduce_scalar().value
+    with context.on(A):
+        assert sg.algorithms.bfs(A, 0).to(CPU).isequal(sg.algorithms.bfs(B, 0))
+    with pytest.raises(exceptions.DeviceMismatch, match=r"cuda:0.*cuda:1|cuda:1.*cuda:0"):
+        A.to("cuda:0").mxv(v)
+    moved = A.to("cuda:0")
+    assert moved._block.indices.device.id == 0
+    assert moved.to("cuda:1").isequal(A)
+    assert cupy.cuda.Device().id == card.number

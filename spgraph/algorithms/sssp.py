@@ -58,7 +58,7 @@ def _part_float(x, y):
 
 def _join_int(x, y, ix, jx, iy, jy):
     through = (x + y).astype(np.int64)
-    return np.where(y > 0, np.left_shift(through, INT_BITS) | iy, LARGEST)
+    return np.where((y > 0) & (x < LARGEST), np.left_shift(through, INT_BITS) | iy, LARGEST)
 
 
 def _part_int(x, y):
@@ -159,7 +159,10 @@ def _nearest_parents(A: Matrix, dist: Vector, source: int) -> Vector | None:
     if not fits:
         return None
     joined, part = _packing(dtype.kind)
-    nearest = dist.vxm(A, joined).new()  # k(v) = min over u of (dist(u) + A(u,v), u)
+    everywhere = Vector(dtype, A.nrows)
+    everywhere << (np.inf if dtype.kind == "f" else LARGEST)  # a full vector is gathered without looking for gaps
+    everywhere(binary.second) << dist
+    nearest = everywhere.vxm(A, joined).new()  # k(v) = min over u of (dist(u) + A(u,v), u)
     parent = part(nearest & dist).new(np.int64)
     parent[source] = source
     return parent if parent.reduce(monoid.min).value >= 0 and parent.nvals == dist.nvals else None
@@ -266,12 +269,18 @@ def _signed(A: Matrix, dtype: np.dtype) -> Matrix:
 
 
 def _bucket_width(A: Matrix) -> float:
-    """Near enough to the best on scale-free graphs and on roads; any positive width is right."""
+    """Near enough to the best on scale-free graphs and on roads; any positive width is right.
+
+    A superstep costs a GPU as much as a million edges, so its buckets are wider.
+    """
     total = float(A.reduce_scalar(monoid.plus["FP64"]).value) if A.nvals else 0.0
     mean, degree = total / max(A.nvals, 1), A.nvals / max(A.nrows, 1)
     if not 0 < mean < np.inf:
         return 1.0
-    return mean * (24 if degree < ROAD_DEGREE else 8 / degree)
+    wide = A.device != "cpu"
+    if degree < ROAD_DEGREE:
+        return mean * (64 if wide else 24)
+    return mean * (64 if wide else 8) / degree
 
 
 def _bellman_ford(name: str, A: Matrix, dist: Vector, min_plus) -> None:

@@ -102,11 +102,12 @@ class MatrixBlock:
         """The same content on another device (the cached transpose is left behind); itself if it is there."""
         if device is self.device:
             return self
-        arrays = [device.to_device(self.device.to_host(array)) for array in (self.indptr, self.indices)]
+        indptr = device.to_device(self.device.to_host(self.indptr))
+        indices = device.to_device(self.device.to_host(self.indices))
         values = self.values if self.iso else device.to_device(self.device.to_host(self.values))
         new = MatrixBlock.__new__(MatrixBlock)
         new.device, new.nrows, new.ncols, new.dtype = device, self.nrows, self.ncols, self.dtype
-        new.set_csr(*arrays, values, iso=self.iso, symmetric=self.symmetric, rows=self.rows.on(device),
+        new.set_csr(indptr, indices, values, iso=self.iso, symmetric=self.symmetric, rows=self.rows.on(device),
                     cols=self.cols.on(device))
         return new
 

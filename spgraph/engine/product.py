@@ -5,6 +5,7 @@ How it runs is for `products_cpu` and `products_cuda`, one class each.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,12 +77,8 @@ def _term(semiring, flipped: bool, a_dtype, u_dtype) -> Term:
     return term
 
 
-class Product:
-    """C<M, replace> (accum)= A u over a semiring.
-
-    ``push(limit)`` scatters from the entries of u, and does nothing and returns False if they have more than
-    `limit` edges; ``pull()`` gathers into the rows of C.
-    """
+class Product(ABC):
+    """C<M, replace> (accum)= A u over a semiring; a subclass runs it on its kind of device."""
 
     __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "grows", "mask", "out", "replace", "semiring",
                  "term", "transposed", "u", "view")
@@ -99,11 +96,19 @@ class Product:
         self.u = u
         self.semiring = semiring
         self.flipped = flipped
-        self.changed = changed
-        self.filter = kept
+        self.changed: Any = changed
+        self.filter: Any = kept
         self.fresh = fresh
         self.grows = grows  # C's entries stay as they are: it only gets new ones, any of their terms
         self.term = _term(semiring, flipped, A.dtype, u.dtype)
+
+    @abstractmethod
+    def push(self, limit: float) -> bool:
+        """Scatter from the entries of u; False (and nothing done) if they have more than `limit` edges."""
+
+    @abstractmethod
+    def pull(self) -> None:
+        """Gather into every allowed row of C, in place."""
 
     def iso_value(self):
         """The one value of all entries of the result, or None."""

@@ -29,7 +29,7 @@ NO_PREFIX = np.empty(0, np.int64)
 LAST_EPOCH = 255
 EMPTY_INDICES = np.empty(0, np.int32)
 LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
-BINS = (2048, 48, 6)  # rows with more entries than these go to 256, 32 and 8 threads each, the rest to 2
+BINS = (512, 24, 6)  # rows with more entries than these go to 256, 32 and 8 threads each, the rest to 2
 # select operators by which a value that is accepted once stays accepted, for monoids that only go down or only up
 DOWNWARD = frozenset({"valuelt", "valuele"})
 UPWARD = frozenset({"valuegt", "valuege"})
@@ -39,6 +39,11 @@ class CudaProduct(Product):
     """See `Product`."""
 
     __slots__ = ()
+
+    @property
+    def device(self) -> Any:
+        """Where it runs: a `CudaDevice`."""
+        return self.out.device
 
     # ---- push ------------------------------------------------------------------
     def push(self, limit: float) -> bool:
@@ -65,8 +70,8 @@ class CudaProduct(Product):
         return True
 
     def _push_new(self, A: MatrixBlock, prefix, edges: int, result: VectorBlock, dtype) -> None:
-        """`result` (C itself, or a vector of its size) becomes A u within the mask; how many entries it has is pending."""
-        u, view, term, device = self.u, self.view, self.term, self.out.device
+        """`result` (C, or a vector of its size) becomes A u within the mask; its number of entries is pending."""
+        u, view, term, device = self.u, self.view, self.term, self.device
         monoid, size = self.semiring.monoid, self.out.size
         iso = self.iso_value()
         any_, follows = bool(monoid.terminal_any), _follows(A)
@@ -102,7 +107,7 @@ class CudaProduct(Product):
     def _push_scatter(self, A: MatrixBlock, prefix, edges: int) -> None:
         """C is combined with terms where it stands; what changes is listed, or marked if that may be much."""
         u, view, out, changed, kept = self.u, self.view, self.out, self.changed, self.filter
-        device, size, dtype, monoid, grows = out.device, out.size, out.dtype, self.semiring.monoid, self.grows
+        device, size, dtype, monoid, grows = self.device, out.size, out.dtype, self.semiring.monoid, self.grows
         if grows:
             self.view = view = NO_MASK  # C's own presence says as much
         out.writable_bitmap(full=True)
@@ -210,8 +215,8 @@ class CudaProduct(Product):
 
 
 def _blocks(edges: int, device) -> int:
-    """Blocks of four warps: 32 edges to a warp, as long as there are not more blocks than run at once."""
-    return max(1, min(-(-edges // (4 * WARP)), 12 * device.multiprocessors))
+    """Blocks of eight warps: 32 edges to a warp, as long as there are not more blocks than run at once."""
+    return max(1, min(-(-edges // (8 * WARP)), 6 * device.multiprocessors))
 
 
 def _unpacked(result: int) -> tuple[int, int]:
@@ -286,7 +291,7 @@ class _Found:
         else:
             block.set_sparse(indices, self.values[:count], sorted=sorted_, partition=self.partition)
         if self.prefix.size:
-            block.queue = self.A.indptr, self.prefix[:count], edges
+            block.queue = self.A.indptr, self.prefix, edges  # more than `count` of it means nothing
 
 
 def _marks(device, size: int) -> tuple[Any, int]:
@@ -330,12 +335,15 @@ class _Bins:
     __slots__ = ("args", "blocks")
 
     def __init__(self, A: MatrixBlock):
-        device, xp = A.device, A.device.xp
+        device: Any = A.device
+        xp = device.xp
         lengths = A.indptr[1:] - A.indptr[:-1]
-        longest_first, ends, taken = [], [], None
+        longest_first: list[Any] = []
+        ends: list[int] = []
+        taken = xp.zeros(A.nrows, bool)
         for least in BINS:
             longer = lengths > least
-            chosen = xp.flatnonzero(longer if taken is None else longer & ~taken)
+            chosen = xp.flatnonzero(longer & ~taken)
             longest_first.append(chosen)
             ends.append((ends[-1] if ends else 0) + chosen.size)
             taken = longer

@@ -10,6 +10,7 @@ whose rows are u. Which of the two is at hand, and what the counts in
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from semirings import binary
 from spgraph import context
@@ -48,7 +49,8 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
         out.rehome(outer)
     overwritten = out.copy() if changed is not None and fresh and out.nvals else None
     own = mask is not None and mask.block is out and not fresh
-    grows = own and accum is None and mask.complement and mask.structural and semiring.monoid.terminal_any
+    grows = bool(mask is not None and own and accum is None and mask.complement and mask.structural
+                 and semiring.monoid.terminal_any)
     view = view_mask(mask, out.size, outer, copy=own and not grows)
     if grows:  # C<!s(C)> = any product: the same as keeping what is there
         if not view.allowed:
@@ -65,24 +67,27 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     if changed is not None:
         if fresh:
             changed.assume(out.copy() if overwritten is None else differences(overwritten, out))
-        if product.filter is not None:
+        if product.filter is not None and changed_if is not None:
             vector_select(changed, None, None, False, changed, *changed_if)
 
 
 def _product_of(out: VectorBlock) -> type[Product]:
-    if out.device.on_host:
+    device: Any = out.device
+    if device.on_host:
         return CpuProduct
     from spgraph.engine.products_cuda import CudaProduct
 
-    out.device.counters.products += 1
+    device.counters.products += 1
     return CudaProduct
 
 
 def _expected_edges(product: Product) -> float:
-    """At least so many edges leave u: exact counting is left to push, unless u must be made a list for it."""
+    """So many edges leave u, about: exact counting is left to push, unless u must be made a list for it."""
     u, A = product.u, product.A
     if u.format == "sparse":
         return u.nvals
+    if 2 * u.nvals >= u.size:  # what it lacks will be isolated vertices
+        return A.nvals
     return u.nvals * (A.nvals / max(u.size, 1))
 
 

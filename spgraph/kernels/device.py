@@ -123,7 +123,7 @@ class Device:
 
     # ---- kernels ---------------------------------------------------------------
     def kernel(self, name: str, consts: dict, ops: dict) -> Any:
-        """The kernel "file.function" with constants and operators filled in; see `kernels.cpu._specialise.get_kernel`."""
+        """The kernel "file.function" with constants and operators; see `kernels.cpu._specialise.get_kernel`."""
         from spgraph.kernels.cpu._specialise import get_kernel
 
         file, function = name.split(".")

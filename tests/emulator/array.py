@@ -45,8 +45,10 @@ class OutOfMemoryError(MemoryError):
     """What CuPy's pool raises."""
 
     def __init__(self, size: int, total: int, limit: int):
-        super().__init__(f"Out of memory allocating {size:,} bytes (allocated so far: {total:,} bytes, limit set to: "
-                         f"{limit:,} bytes).")
+        super().__init__(
+            f"Out of memory allocating {size:,} bytes (allocated so far: {total:,} bytes, limit set to: "
+            f"{limit:,} bytes)."
+        )
 
 
 class Pool:
@@ -118,7 +120,7 @@ def allocate(shape: Any, dtype: Any) -> np.ndarray:
     memory = np.empty(-(-nbytes // 8) * 8 + 256, np.uint8)
     memory.fill(GARBAGE)
     offset = -memory.ctypes.data % 256
-    return memory[offset:offset + nbytes].view(dtype).reshape(shape)
+    return memory[offset : offset + nbytes].view(dtype).reshape(shape)
 
 
 def own(host: np.ndarray) -> ndarray:
@@ -300,10 +302,19 @@ class ndarray:
     @property
     def __cuda_array_interface__(self) -> dict:
         strides = None if self._host.flags.c_contiguous else self._host.strides
-        return {"shape": self.shape, "typestr": self.dtype.str, "descr": self.dtype.descr, "data": (self.data.ptr, False),
-                "strides": strides, "stream": 1, "version": 3}
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "descr": self.dtype.descr,
+            "data": (self.data.ptr, False),
+            "strides": strides,
+            "stream": 1,
+            "version": 3,
+        }
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    ) -> Any:
         return self._host.__dlpack__(max_version=max_version)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -311,8 +322,10 @@ class ndarray:
 
     # ---- what CuPy refuses ----------------------------------------------------------------
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy "
-                        "array explicitly.")
+        raise TypeError(
+            "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy "
+            "array explicitly."
+        )
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         raise TypeError(f"np.{function.__name__} of an array of the device: say xp.{function.__name__}")
@@ -343,7 +356,9 @@ class ndarray:
             self._host[index] = value
 
     # ---- methods ------------------------------------------------------------------------------
-    def astype(self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> ndarray:
+    def astype(
+        self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True
+    ) -> ndarray:
         if casting is not None or subok is not None:
             raise TypeError("casting and subok are not supported yet")
         with np.errstate(all="ignore"):
@@ -451,7 +466,7 @@ def check_range(indices: Any, size: int) -> None:
 
 
 def prepared(key: Any, host: np.ndarray) -> tuple[Any, str]:
-    """An index for NumPy (with an ellipsis, so that it gives arrays only), and its kind: "" for a view, "list" or "mask"."""
+    """An index for NumPy, with an ellipsis, so that it gives arrays only; its kind: "" (a view), "list" or "mask"."""
     parts, kind, axis, ellipsis = [], "", 0, False
     for part in key if isinstance(key, tuple) else (key,):
         if type(part) is ndarray:
@@ -507,13 +522,28 @@ def _binary(name: str, ufunc: Any, reflected: bool = True) -> None:
 
 
 for _name, _ufunc in {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "lshift": np.left_shift, "rshift": np.right_shift,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
 }.items():
     _binary(_name, _ufunc)
-for _name, _ufunc in {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
-                      "ge": np.greater_equal}.items():
+for _name, _ufunc in {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}.items():
     _binary(_name, _ufunc, reflected=False)
 for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
     setattr(ndarray, f"__{_name}__", lambda self, ufunc=_ufunc: apply(ufunc, self))

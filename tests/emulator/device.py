@@ -1,4 +1,4 @@
-"""A CUDA device without a card: the real `CudaDevice`, with arrays of `emulator.xp` and kernels run by `emulator.kernels`."""
+"""A CUDA device without a card: the real `CudaDevice`, arrays of `emulator.xp`, kernels run by `emulator.kernels`."""
 
 from __future__ import annotations
 

@@ -46,14 +46,17 @@ def sanitizer() -> str | None:
 
 def preload(name: str) -> dict[str, str]:
     """The environment in which Python can load sanitized kernels."""
-    library = subprocess.run(["g++", f"-print-file-name=lib{name[0]}san.so"], check=True, capture_output=True, text=True)
+    library = subprocess.run(
+        ["g++", f"-print-file-name=lib{name[0]}san.so"], check=True, capture_output=True, text=True
+    )
     log = Path(tempfile.gettempdir()) / f"spgraph-sanitizer-{os.getuid()}"
     return {
         "SPGRAPH_EMULATOR_SANITIZE": name,
         "SPGRAPH_EMULATOR_LOG": str(log),
         "LD_PRELOAD": os.path.realpath(library.stdout.strip()),
         "ASAN_OPTIONS": f"detect_leaks=0:handle_segv=0:halt_on_error=0:log_path={log}",
-        "TSAN_OPTIONS": f"ignore_noninstrumented_modules=1:exitcode=0:history_size=0:suppress_equal_addresses=0:log_path={log}",
+        "TSAN_OPTIONS": f"ignore_noninstrumented_modules=1:exitcode=0:history_size=0:suppress_equal_addresses=0"
+        f":log_path={log}",
     }
 
 
@@ -81,8 +84,16 @@ class Function:
         if len(self._copies) < copies:
             self._load(copies)
         message = ctypes.create_string_buffer(1000)
-        failed = _runtime(mode).emu_launch(self._pointers, copies, blocks, threads, self.shared_bytes,
-                                           ctypes.c_void_p(arguments), message, len(message))
+        failed = _runtime(mode).emu_launch(
+            self._pointers,
+            copies,
+            blocks,
+            threads,
+            self.shared_bytes,
+            ctypes.c_void_p(arguments),
+            message,
+            len(message),
+        )
         if failed:
             raise EmulationError(message.value.decode())
         if mode and (found := _Log.news()):
@@ -112,7 +123,7 @@ class _Log:
         if not path.exists():
             return ""
         text = path.read_text("utf-8", "replace")
-        new, cls.read = text[cls.read:], len(text)
+        new, cls.read = text[cls.read :], len(text)
         return new[:4000]
 
 
@@ -136,8 +147,11 @@ def _runtime(mode: str | None) -> ctypes.CDLL:
 
 def _kernel_object(name: str, text: str, mode: str | None) -> Path:
     _runtime(mode)  # before the kernel, which names its functions
-    text = re.sub(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w:<> ]+?)\s*\b(\w+)\s*\[\s*\]\s*;",
-                  r"\1* \2 = (\1*)emu_shared_memory();", text)
+    text = re.sub(
+        r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w:<> ]+?)\s*\b(\w+)\s*\[\s*\]\s*;",
+        r"\1* \2 = (\1*)emu_shared_memory();",
+        text,
+    )
     text = f'#include "{HEADER}"\nnamespace {{\n#line 1 "{name}.cuh"\n{text}\n}}\nEMU_EXPORT({name})\n'
     flags = [*FLAGS, "-O1", "-w", "-fvisibility=hidden", *(SANITIZED[mode] if mode else ["-nostdlib"])]
     return _compiled(name, text, flags)

@@ -10,6 +10,7 @@ from builtins import any as _any
 from typing import Any
 
 import numpy as np
+
 from emulator.array import CUDA as _CUDA
 from emulator.array import Foreign as _Foreign
 from emulator.array import Undefined as _Undefined
@@ -522,7 +523,7 @@ class ufunc:
         self.__name__ = function.__name__
 
     def __call__(self, *args: Any, out: Any = None, casting: str = "same_kind", dtype: Any = None) -> Any:
-        args, after = args[:self.nin], args[self.nin:]
+        args, after = args[: self.nin], args[self.nin :]
         return _apply(self._function, *args, out=after[0] if after else out, casting=casting, dtype=dtype)
 
     def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:

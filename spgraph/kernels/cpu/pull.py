@@ -11,9 +11,9 @@ global ids for positional operators. `chpresent` marks changed entries of C, `ch
 their values.
 
 Compile-time: A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
-ACCUM, C_FULL, C_ISO (C is full of the value `before[0]`, `cvals` is new), FRESH (C has no content yet), CHANGED, CHVALS,
-GLOBAL (ids differ from numbers), GATHER (the block that reduces a row: `gather_until` or `gather_all`),
-IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
+ACCUM, C_FULL, C_ISO (C is full of the value `before[0]`, `cvals` is new), FRESH (C has no content yet), CHANGED,
+CHVALS (`chvals` is written), GLOBAL (ids differ from numbers), GATHER (the block that reduces a row: `gather_until`
+or `gather_all`), IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
 Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
 """
 

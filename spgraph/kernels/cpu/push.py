@@ -18,7 +18,8 @@ lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`.
 
 Compile-time: A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
 ISO_OUT (values are not written), CHANGED, C_FULL, GROWS (entries that C has stay as they
-are), FILTER (the changed set keeps what KEEP accepts). Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
+are), FILTER (the changed set keeps what KEEP accepts).
+Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
 """
 
 

@@ -97,8 +97,8 @@ template <class T, class Op> DEVICE void block_reduce(i64& count, T& total, Op o
     __syncthreads();
 }
 
-// What all threads of the launch have, in an order that the grid alone decides; true in the one thread that gets it, which must
-// hand it over. All threads. For sections with the setting `value`.
+// What all threads of the launch have, in an order that the grid alone decides; true in the one thread that gets it,
+// which must hand it over. All threads. For sections with the setting `value`.
 template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64& count, T& total, Op op) {
     block_reduce(count, total, op);
     if (threadIdx.x == 0) {
@@ -107,8 +107,10 @@ template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64
     }
     if (!last_block(args.result)) return false;
     count = 0;
-    for (i64 block = threadIdx.x; block < gridDim.x; block += BLOCK)
-        combine(count, total, (i64)peek(args.partials + 2 * block), of_bits<T>(peek(args.partials + 2 * block + 1)), op);
+    for (i64 block = threadIdx.x; block < gridDim.x; block += BLOCK) {
+        const u64* partial = args.partials + 2 * block;
+        combine(count, total, (i64)peek(partial), of_bits<T>(peek(partial + 1)), op);
+    }
     block_reduce(count, total, op);
     return threadIdx.x == 0;
 }

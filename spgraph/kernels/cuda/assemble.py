@@ -2,8 +2,8 @@
 
 A section begins with a line ``//== name(argument, ...) per=32 block=256 returns=1`` (continued on lines
 that begin with ``//=``) and goes on to the next one. Two settings are names: ``value=ADD`` says that the last
-result is a value of that operator's type, ``unless=C_FULL`` that nothing is returned where that constant is true. Text before the first section of a file is common
-to all. The whole text is the cache key of the compiled kernel, since CuPy's disk cache does not see
+result is a value of that operator's type, ``unless=C_FULL`` that nothing is returned where that constant
+is true. Text before the first section of a file is common to all. The whole text is the cache key of the compiled kernel, since CuPy's disk cache does not see
 files behind ``#include``.
 """
 
@@ -84,7 +84,8 @@ def parse_section(text: str, head: str = "") -> Section:
     unknown = given.keys() - _SETTINGS.keys()
     if unknown:
         raise ValueError(f"section {name}: unknown settings {sorted(unknown)}")
-    values: dict = {key: type(default)(given.get(key, default)) for key, default in _SETTINGS.items()}
+    values: dict = {key: int(given.get(key, default)) if type(default) is int else given.get(key, default)
+                    for key, default in _SETTINGS.items()}
     names = tuple(argument.strip() for argument in arguments.split(",") if argument.strip())
     return Section(name, names, **values, head=head, body="\n".join(lines[count:]))
 

@@ -6,7 +6,7 @@ import ctypes
 import functools
 import threading
 import time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class CudaDevice(Device):
         self._arguments = ctypes.addressof(self._argument)
         self._results, self._host = self._memory_for_results(SLOTS * RESULT_WORDS)
         self._results_at, self._host_at = self._pointer_of(self._results), self._host.ctypes.data
-        self._words = memoryview(self._host.view(np.int64))  # indexing gives an int, in a third of the time
+        self._words = memoryview(cast(Any, self._host.view(np.int64)))  # indexing gives an int, in a third of the time
         self._owners: list[Any] = [None] * SLOTS
         self._sequence = 0
         self._chains: dict = {}

@@ -6,7 +6,7 @@
 // many loads are under way at once, which is what fills the memory's pipeline. C may be a leaf of its own tree.
 // Positions beyond the end repeat another one and write nothing.
 //
-// Data encoding: as in kernels/cpu/elementwise.py: leaf k is (pk, vk), a bitmap, full, or the list that drives the loop.
+// Data encoding: as in kernels/trees.py: leaf k is (pk, vk), a bitmap, full, or the list that drives the loop.
 // Work: one step per position or list entry. Bytes: every leaf, mask and C once.
 // Assumes: no two entries of a list are the same position; leaves are C itself or do not overlap it.
 

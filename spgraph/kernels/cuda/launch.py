@@ -17,8 +17,8 @@ from spgraph.kernels.cuda.assemble import Section, assemble
 
 __all__ = ["CudaKernel", "Pending", "describe"]
 
-_CODES = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q",
-          "uint64": "Q", "float32": "f", "float64": "d"}
+_CODES = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
+          "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
 # by dtype: C++ type and struct code of a pointer, of a value that is read like an array, of a value
 _POINTER = {np.dtype(name): (f"{c_type}*", "P") for name, c_type in C_TYPES.items()}
 _ONE = {np.dtype(name): (f"One<{c_type}>", _CODES[name]) for name, c_type in C_TYPES.items()}
@@ -56,7 +56,7 @@ class Pending:
         return self._values is not None or self._device.has(self._slot, self._sequence)
 
     def get(self) -> list:
-        """The results: one if the kernel returns one, else a tuple; ints, signed 64-bit, but for a section's `value`."""
+        """The results, one or a tuple: ints, signed 64-bit, but for a section's `value`."""
         if self._values is None:
             values = self._device.wait(self._slot, self._sequence, self._returns)
             if self._dtype is not None:

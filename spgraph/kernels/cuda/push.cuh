@@ -115,7 +115,7 @@ DEVICE bool claim(const Args& a, i64 j) {
 DEVICE bool is_claimed(const Args& a, i64 j) { return peek(a.seen + j) == (BITMAP ? 1 : a.epoch); }
 
 //== push_list(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, seen, epoch, acc, oidx, ovals, oprefix,
-//=            row_gid, col_gid) per=32 block=128 returns=1 blocks_per_sm=12
+//=            row_gid, col_gid) per=32 block=256 returns=1 blocks_per_sm=6
 KERNEL {
     __shared__ Buffer buffers[BLOCK / 32];
     Buffer& buffer = buffers[threadIdx.x / 32];
@@ -157,7 +157,7 @@ KERNEL {
 }
 
 //== push_scatter(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, seen, epoch, oidx, ovals,
-//=               oprefix, thunk, row_gid, col_gid) per=32 block=128 returns=2 blocks_per_sm=12
+//=               oprefix, thunk, row_gid, col_gid) per=32 block=256 returns=2 blocks_per_sm=6
 // Combines entry j of C with a term; whether the entry is new or another one now, and its value.
 DEVICE bool combine(const Args& a, i64 j, R_MULT term, E_cvals& now, i64& added) {
     bool fresh = false;

@@ -104,8 +104,8 @@ KERNEL {
     report<true>(a, filled);
 }
 
-// out[j] = out[j] and all entries of column j combined, present[j] = 1; items are entries, `cuts` and `indptr` are not read.
-// `out` begins as a value that changes nothing.
+// out[j] = out[j] and all entries of column j combined, present[j] = 1. `out` begins as a value that changes nothing.
+// Items are entries; `cuts` and `indptr` are not read.
 //== reduce_columns(cuts, indptr, indices, values, present, out)
 KERNEL {
     for (i64 first = thread_number(); first < a.n; first += TOGETHER * thread_count()) {
@@ -120,10 +120,11 @@ KERNEL {
         #pragma unroll
         for (int k = 0; k < TOGETHER; k++) {
             if (first + k * thread_count() >= a.n) continue;
+            R_ADD* sum = a.out + column[k];
             const bool fresh = set_byte(a.present, column[k]);
             bool changed;
-            if constexpr (!ANY) atomic_combine(a.out + column[k], t[k], [](R_ADD s, R_ADD t) { return ADD(s, t); }, changed);
-            else if (fresh) a.out[column[k]] = t[k];
+            if constexpr (!ANY) atomic_combine(sum, t[k], [](R_ADD x, R_ADD y) { return ADD(x, y); }, changed);
+            else if (fresh) *sum = t[k];
         }
     }
 }

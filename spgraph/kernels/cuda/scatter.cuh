@@ -90,7 +90,8 @@ KERNEL {
         #pragma unroll
         for (int k = 0; k < TOGETHER; k++) {
             const i64 i = GLOBAL ? (i64)load(a.gid + n[k]) : n[k];
-            keep[k] = start + threadIdx.x + BLOCK * k < a.n && allowed(a.mpresent, a.mvals, n[k]) && KEEP(t[k], i, a.thunk);
+            keep[k] = start + threadIdx.x + BLOCK * k < a.n && allowed(a.mpresent, a.mvals, n[k]);
+            keep[k] = keep[k] && KEEP(t[k], i, a.thunk);
             mine += keep[k];
         }
         i64 place = block_append(&a.result->count[0], mine);
