@@ -208,6 +208,22 @@ def search(draw: Draw) -> list:
 
 
 @case
+def visit(draw: Draw) -> list:
+    """What is new in a set and where it came from, as a BFS has it; with `any`, the places are all that is certain."""
+    A = draw.matrix(300, 300, draw.pick(["BOOL", "INT32", "FP64"]), degree=2)
+    op = draw.pick([semiring.any_pair, semiring.any_firsti, semiring.any_second, semiring.min_firsti])
+    w = sg.Vector(draw.pick(["INT64", "UINT8", "BOOL"]), 300)
+    w[draw.rng.integers(0, 300, 3)] << 1
+    near, changed, results = w.dup(), sg.Vector(w.dtype, 300), []
+    for direction in (*draw.rng.permutation(["push", "pull"]), "auto"):
+        with sg.Context(direction=str(direction)):
+            w(~w.S, changed=changed) << near.vxm(A, op)
+        results += [w.apply(unary.one).new(), changed.apply(unary.one).new()]
+        near = changed.dup()
+    return results
+
+
+@case
 def products_of_vectors(draw: Draw) -> list:
     u, v = draw.vector(700), draw.vector(700)
     short = draw.vector(20)

@@ -11,6 +11,8 @@ from semirings import binary, unary
 from spgraph.kernels.cpu import _specialise, _threads, pull, push, scatter
 from spgraph.kernels.cpu.elementwise import AppliedNode, EwiseNode, LeafNode, chain_kernel
 
+pytestmark = pytest.mark.cpu("templates, Numba and threads")
+
 
 def total(values, out):
     if DOUBLED:  # noqa: F821

@@ -39,7 +39,8 @@ ALLOWED = {
     },
 }
 PARTS = {
-    "_cli": "top", "cli": "top", "bench": "top", "_estimate": "top", "_graphspec": "top", "_machine": "top", "__main__": "top",
+    "_cli": "top", "cli": "top", "bench": "top", "_estimate": "top", "_graphspec": "top",
+    "_machine": "top", "__main__": "top",
     "_oracle_compare": "oracle", "_oracle_text": "oracle", "oracle_plugin": "oracle",
 }  # fmt: skip
 # What an algorithm may use: names that a user has too.

@@ -171,8 +171,8 @@ class CpuProduct(Product):
         out.set_bitmap(present, values, nvals)
         if noting:
             found = sum(number for _, number in counts)
-            iso = single is not None and found > 0
-            changed.set_bitmap(bits, new_values if single is None else single, found, iso=iso, partition=out.partition)
+            changed.set_bitmap(bits, new_values if single is None else single, found, iso=single is not None,
+                               partition=out.partition)
 
     def _make(self, key, template, A: MatrixBlock, out_dtype, **consts):
         ops = self.ops(out_dtype)

@@ -556,11 +556,11 @@ class ufunc:
 
 _UFUNCS = (
     "add subtract multiply divide true_divide floor_divide remainder mod fmod power negative positive absolute sign "
-    "maximum minimum fmax fmin equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
-    "logical_not bitwise_and bitwise_or bitwise_xor invert bitwise_not left_shift right_shift isnan isinf isfinite "
-    "signbit copysign nextafter rint floor ceil trunc sqrt cbrt square reciprocal exp exp2 expm1 log log2 log10 log1p "
-    "logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot degrees "
-    "radians deg2rad rad2deg gcd lcm ldexp conjugate conj float_power divmod fabs abs"
+    "maximum minimum fmax fmin equal not_equal less less_equal greater greater_equal logical_and logical_or "
+    "logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert bitwise_not left_shift right_shift isnan isinf "
+    "isfinite signbit copysign nextafter rint floor ceil trunc sqrt cbrt square reciprocal exp exp2 expm1 log log2 "
+    "log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh "
+    "hypot degrees radians deg2rad rad2deg gcd lcm ldexp conjugate conj float_power divmod fabs abs"
 )
 _OF_NUMPY = (  # what CuPy takes from NumPy as it is
     "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 intp float32 float64 complex64 complex128 generic number "

@@ -129,9 +129,9 @@ class CudaDevice(Device):
         return array if type(array) is np.ndarray else self.xp.asnumpy(array)
 
     def to_device(self, array: Any) -> Any:
-        """A copy in device memory (this device's array is itself)."""
+        """A copy in device memory (this device's array is itself; another GPU's is copied within ``with device:``)."""
         if type(array) is self.array_type:
-            return array
+            return array.copy() if self._several and array.device.id != self.number else array
         if array.size == 1:  # a kernel that is not waited for, instead of a copy that is
             return self.filled(1, array.item(), array.dtype).reshape(array.shape)
         return self.xp.asarray(array)
