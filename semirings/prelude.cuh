@@ -74,6 +74,18 @@ template <typename T> SR_INLINE T sr_ffloordiv(T x, T y) {
     return whole;
 }
 
+// A power of whole numbers is a whole number, which CUDA's pow, good to 2 units in the last place, may miss.
+SR_INLINE double sr_pow(double x, double y) {
+    const double r = pow(x, y);
+    const bool whole = y >= 0 && x == floor(x) && y == floor(y) && fabs(r) < 1125899906842624.0;  // 2**50
+    return whole ? rint(r) : r;
+}
+SR_INLINE float sr_pow(float x, float y) {
+    const float r = powf(x, y);
+    const bool whole = y >= 0 && x == floorf(x) && y == floorf(y) && fabsf(r) < 1048576.0f;  // 2**20
+    return whole ? rintf(r) : r;
+}
+
 template <typename T> SR_INLINE uint64_t sr_upow(T x, T n) {
     uint64_t base = (uint64_t)x, left = (uint64_t)n, result = 1;
     for (; left; left >>= 1, base *= base)

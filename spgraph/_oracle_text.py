@@ -14,6 +14,7 @@ import dis
 import functools
 import importlib
 import importlib.util
+import inspect
 import sys
 import types
 from typing import Any
@@ -253,7 +254,7 @@ def _package(function: types.FunctionType) -> str:
 def _owner(function: types.FunctionType) -> str | None:
     """The engine whose own function this is; not one of a doctest that bears a module's name."""
     module = sys.modules.get(str(function.__module__))
-    own = module is not None and vars(module) is function.__globals__
+    own = module is not None and vars(module) is inspect.unwrap(function).__globals__
     return ROOTS.get(_package(function)) if own else None
 
 

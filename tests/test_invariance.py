@@ -26,7 +26,7 @@ def shuffled(A, seed):
     """A in another, random storage order."""
     B = A.dup()
     order = np.random.default_rng(seed).permutation(A.nrows).astype(np.int32)
-    p = Partition(order, "random")
+    p = Partition(order, "random").on(B._block.device)
     B._block.rehome(p, p)
     return B
 

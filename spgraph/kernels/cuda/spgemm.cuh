@@ -349,7 +349,7 @@ DEVICE void deliver(const Args& a, bool hit, i64 e, i64 gi, i64 gk, i64 m, i64 s
     }
     if (hit) {
         bool changed;
-        if (!peek(a.found + m)) a.found[m] = 1;
+        if (!peek(a.found + m)) poke(a.found + m, (E_found)1);
         atomic_combine(a.values + m, term, [](R_ADD r, R_ADD t) { return ADD(r, t); }, changed);
     }
 }
