@@ -33,6 +33,7 @@ LARGEST = np.iinfo(np.int64).max
 # A bucket that relaxes fewer than this share of all vertices is not worth its supersteps: the next is twice as wide.
 # Roads have many small ones, and pay for wide ones.
 SMALL_ON_ROADS, SMALL = 1 / 256, 1 / 32
+WIDE_UP_TO = 1 << 29  # edges
 ROAD_DEGREE = 8  # graphs of a smaller mean degree are like roads
 # min that does not pass over NaN, and a plus that stays at the end of int64
 nan_min = monoid.register_anonymous(np.minimum, np.inf)
@@ -271,16 +272,16 @@ def _signed(A: Matrix, dtype: np.dtype) -> Matrix:
 def _bucket_width(A: Matrix) -> float:
     """Near enough to the best on scale-free graphs and on roads; any positive width is right.
 
-    A superstep costs a GPU as much as a million edges, so its buckets are wider.
+    On a GPU a superstep costs as much as a million edges, so the buckets of graphs that are not large are wider:
+    rmat22-16 takes 7.2 ms instead of 8.5, urand22-16 7.6 instead of 20, while rmat24-16 would take 25 instead of
+    17 (H100).
     """
     total = float(A.reduce_scalar(monoid.plus["FP64"]).value) if A.nvals else 0.0
     mean, degree = total / max(A.nvals, 1), A.nvals / max(A.nrows, 1)
     if not 0 < mean < np.inf:
         return 1.0
-    wide = A.device != "cpu"
-    if degree < ROAD_DEGREE:
-        return mean * (64 if wide else 24)
-    return mean * (64 if wide else 8) / degree
+    wide = 1.0 if A.device == "cpu" else min(max(WIDE_UP_TO / A.nvals, 1), 4)
+    return wide * mean * (24 if degree < ROAD_DEGREE else 8 / degree)
 
 
 def _bellman_ford(name: str, A: Matrix, dist: Vector, min_plus) -> None:

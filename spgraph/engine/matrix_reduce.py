@@ -59,29 +59,26 @@ def _rows(A: MatrixBlock, monoid) -> VectorBlock:
 
 
 def _columns(A: MatrixBlock, monoid) -> VectorBlock:
-    kernel = _kernel("reduce.reduce_columns", A, monoid)
     T = VectorBlock(A.ncols, monoid.type.np_type, A.cols, device=A.device)
-    present, values = (_threaded if A.device.on_host else _atomic)(kernel, A, monoid)
-    count_nonzero = A.device.xp.count_nonzero
-    T.set_bitmap_later(present, values, lambda: int(count_nonzero(present)))
+    (_threaded if A.device.on_host else _atomic)(T, _kernel("reduce.reduce_columns", A, monoid), A, monoid)
     return T
 
 
-def _atomic(kernel, A: MatrixBlock, monoid) -> tuple:
-    """Which columns have entries, and their sums: all entries at once, combined in place."""
+def _atomic(T: VectorBlock, kernel, A: MatrixBlock, monoid) -> None:
+    """T = the sums: all entries at once, combined in place."""
     xp = A.device.xp
-    present, values = xp.zeros(A.ncols, np.uint8), A.device.filled(A.ncols, monoid.start, monoid.type.np_type)
+    present, values = xp.zeros(A.ncols, np.uint8), A.device.filled(A.ncols, monoid.start, T.dtype)
     A.device.over(kernel, A.nvals, A.nvals, (NOTHING, NOTHING, A.indices, A.values, present, values))
-    return present, values
+    T.set_bitmap_later(present, values, lambda: int(xp.count_nonzero(present)))
 
 
-def _threaded(kernel, A: MatrixBlock, monoid) -> tuple:
-    """The same on the CPU: a sum for each thread's rows, then the sum of those."""
+def _threaded(T: VectorBlock, kernel, A: MatrixBlock, monoid) -> None:
+    """T = the sums, on the CPU: first those of each thread's rows."""
     parts = min(threads(), A.nvals // max(A.ncols, 1)) if A.nvals >= PARALLEL_WORK else 1
     parts = max(parts, 1)
     cuts = np.searchsorted(A.indptr, np.arange(parts + 1) * A.nvals // parts)
     cuts[0], cuts[-1] = 0, A.nrows
-    present, values = np.zeros((parts, A.ncols), np.uint8), np.zeros((parts, A.ncols), monoid.type.np_type)
+    present, values = np.zeros((parts, A.ncols), np.uint8), np.zeros((parts, A.ncols), T.dtype)
     bounds = [(part, part + 1) for part in range(parts)]
     parallel_for(kernel, bounds, A.nvals, (cuts, A.indptr, A.indices, A.values, present, values))
     bits, total = present[0].copy(), values[0].copy()
@@ -90,7 +87,7 @@ def _threaded(kernel, A: MatrixBlock, monoid) -> tuple:
         total[both] = monoid.numpy(total[both], values[part][both])
         total[new] = values[part][new]
         bits |= present[part]
-    return bits, total
+    T.set_bitmap(bits, total, int(np.count_nonzero(bits)))
 
 
 def matrix_reduce_scalar(A: MatrixBlock, monoid):

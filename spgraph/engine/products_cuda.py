@@ -17,7 +17,7 @@ from spgraph.engine.mask import EMPTY_BITS, NO_MASK
 from spgraph.engine.operators import store
 from spgraph.engine.product import Product, cast_scalar
 from spgraph.engine.vector_write import differences, write
-from spgraph.kernels.cuda.assemble import hardware_atomic
+from spgraph.kernels.cuda.assemble import hardware_atomic, settles
 
 __all__ = ["CudaProduct"]
 
@@ -29,7 +29,7 @@ NO_PREFIX = np.empty(0, np.int64)
 LAST_EPOCH = 255
 EMPTY_INDICES = np.empty(0, np.int32)
 LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
-BINS = (512, 24, 6)  # rows with more entries than these go to 256, 32 and 8 threads each, the rest to 2
+BINS = (2048, 48, 6)  # rows with more entries than these go to 256, 32 and 8 threads each, the rest to 2
 # select operators by which a value that is accepted once stays accepted, for monoids that only go down or only up
 DOWNWARD = frozenset({"valuelt", "valuele"})
 UPWARD = frozenset({"valuegt", "valuege"})
@@ -209,7 +209,7 @@ class CudaProduct(Product):
         ops = self.ops(out_dtype)
         if self.filter is not None:
             ops |= self.filter.ops(out_dtype)
-        consts = {**self.consts(A), "ATOMIC": hardware_atomic(monoid), **consts}
+        consts = {**self.consts(A), "ATOMIC": hardware_atomic(monoid), "GLANCE": settles(monoid), **consts}
         kernel = device.kernels[key] = device.kernel(name, consts, ops)
         return kernel
 

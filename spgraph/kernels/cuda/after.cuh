@@ -1,7 +1,8 @@
 // What comes after a kernel's constants, types and operators: masks and atomics.
 //
 // ATOMIC (a constant of the kernel, 0 if not given) names the instruction that does the monoid's work:
-// 1 add, 2 min, 3 max, 4 or, 5 and, 6 xor; 0: compare and swap.
+// 1 add, 2 min, 3 max, 4 or, 5 and, 6 xor; 0: compare and swap. GLANCE (likewise, false if not given) says that what changes
+// nothing now never will: then the first look may see an old value, such as the nearest cache has.
 
 // May position n be written? For kernels with the constants MASKED, COMPLEMENT, VALUED, M_FULL.
 template <class P, class V> DEVICE bool allowed(const P& present, const V& values, i64 n) {
@@ -29,7 +30,7 @@ template <class T, class V, class Op> DEVICE T atomic_combine(T* p, V value, Op 
     T old, now;
     changed = false;
     if constexpr (ATOMIC != 1 || sizeof(T) < 4) {
-        old = peek(p);
+        old = GLANCE ? glance(p) : peek(p);
         now = op(old, value);
         if (bits_of(now) == bits_of(old)) return now;
     }

@@ -1,10 +1,10 @@
 """One text per kernel: prelude, constants, types, operators and the section of a `.cuh` file.
 
 A section begins with a line ``//== name(argument, ...) per=32 block=256 returns=1`` (continued on lines
-that begin with ``//=``) and goes on to the next one. Two settings are names: ``value=ADD`` says that the last
-result is a value of that operator's type, ``unless=C_FULL`` that nothing is returned where that constant
-is true. Text before the first section of a file is common to all. The whole text is the cache key of the compiled kernel, since CuPy's disk cache does not see
-files behind ``#include``.
+that begin with ``//=``) and goes on to the next one. Two settings are names: ``value=ADD`` says that the
+last result is a value of that operator's type, ``unless=C_FULL`` that nothing is returned where that
+constant is true. Text before the first section of a file is common to all. The whole text is the cache key
+of the compiled kernel, since CuPy's disk cache does not see files behind ``#include``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from semirings import expr as ex
 from semirings._cuda import C_TYPES, literal
 
-__all__ = ["Section", "assemble", "hardware_atomic", "section"]
+__all__ = ["Section", "assemble", "hardware_atomic", "section", "settles"]
 
 FOLDER = Path(__file__).parent
 _HEADER = re.compile(r"(\w+)\((.*?)\)(.*)", re.S)
@@ -116,7 +116,7 @@ def assemble(kernel: Section, signature: tuple[str, ...], consts: dict, ops: dic
         f"#define NAME {kernel.name}\n#define BLOCK {kernel.block}\n",
         _read("prelude"),
         ex.CUDA_PRELUDE,
-        *(_constant(name, value) for name, value in {"ATOMIC": 0, **consts}.items()),
+        *(_constant(name, value) for name, value in {"ATOMIC": 0, "GLANCE": False, **consts}.items()),
         "#define HAS_MASK\n" if "MASKED" in consts else "",
         *(f"typedef {_element(kind)} E_{name};\n" for name, kind in zip(kernel.arguments, signature)),
         f"struct Args {{\n    i64 n;\n{fields}}};\n",
@@ -166,6 +166,14 @@ def _operator(name: str, expr: ex.Expr, operands: tuple[str, ...]) -> str:
 
 ATOMICS = {"add": 1, "fmin": 2, "minimum": 2, "fmax": 3, "maximum": 3, "bitwise_or": 4, "bitwise_and": 5,
            "bitwise_xor": 6}
+
+
+SETTLING = frozenset(["fmin", "minimum", "fmax", "maximum", "bitwise_or", "bitwise_and"])
+
+
+def settles(monoid) -> bool:
+    """The constant GLANCE for a typed monoid: whether a term that changes nothing now never will."""
+    return getattr(monoid.binaryop.expr, "label", "") in SETTLING
 
 
 def hardware_atomic(monoid) -> int:

@@ -56,6 +56,14 @@ template <class T> DEVICE T peek(const T* p) { return *(const volatile T*)p; }
 // A write of the same kind: others may write the place, too, all the same value or before this one.
 template <class T, class V> DEVICE void poke(T* p, V value) { *(volatile T*)p = (T)value; }
 
+// The same where an old value will do: the nearest cache may answer.
+template <class T> DEVICE T glance(const T* p) {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(T) >= 4) return __ldca(p);
+#endif
+    return peek(p);
+}
+
 // An argument that an operator does not use.
 struct Ignored {
     template <class T> DEVICE Ignored(const T&) {}

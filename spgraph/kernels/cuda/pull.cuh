@@ -3,8 +3,8 @@
 // Two sections for the CPU's one template. `pull_until` is its block gather_until: a thread per row, which stops at the
 // monoid's terminal value (Beamer's bottom-up step is the case of an `any` monoid under a complemented mask); a
 // row that is not done after SERIAL entries is finished by its whole warp. `pull_all` is gather_all: rows in four
-// bins by length, given to 2, 8, 32 or 256 threads each (which blocks serve which bin is an argument), AHEAD entries in
-// flight per thread. Product, mask, accumulator and write are one pass, in place on C.
+// bins by length, given to 2, 8, 32 or 256 threads each (which blocks serve which bin is an argument), FEW_AHEAD or
+// MANY_AHEAD entries in flight per thread. Product, mask, accumulator and write are one pass, in place on C.
 //
 // Data encoding: A is CSR; u is a bitmap (upresent, uvals), or full; the mask is a bitmap; C is a bitmap (cpresent, cvals) or
 // full; chpresent marks changed entries of C, chvals gets their values. `order` lists the rows, longest bin first (null: rows lie so themselves);
@@ -13,7 +13,8 @@
 // Results: 0: entries of C, 1: changes. Constants and operators as in kernels/cpu/pull.py.
 
 #define SERIAL 24
-#define AHEAD 2  // rmat22-16 in natural order: 1.18 ms, with 4 1.32 (H100); by degree no difference
+#define FEW_AHEAD 2
+#define MANY_AHEAD 4  // rmat22-64 by degree: 2.54 ms, with 2 2.66 (H100)
 
 DEVICE void changed(const Args& a, i64 row, E_cvals now, i64& changes) {
     a.chpresent[row] = 1;
@@ -124,7 +125,7 @@ KERNEL {
 
 //== pull_all(order, end1, end2, end3, block1, block2, block3, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent,
 //=           cvals, before, chpresent, chvals, row_gid, col_gid) returns=2
-template <int WIDTH> DEVICE void gather(const Args& a, i64 i, i64 first, i64 last, int sub, bool& found, R_ADD& total) {
+template <int WIDTH, int AHEAD> DEVICE void gather(const Args& a, i64 i, i64 first, i64 last, int sub, bool& found, R_ADD& total) {
     const E_indices length = (E_indices)(last - first);
     const E_indices* ids = a.indices + first;
     for (E_indices x = (E_indices)sub; x < length; x += AHEAD * WIDTH) {
@@ -161,7 +162,7 @@ template <int WIDTH> DEVICE void rows(const Args& a, i64 lo, i64 hi, i64 block, 
         R_ADD total = IDENTITY;
         if (open) {
             const i64 i = GLOBAL ? (i64)look(a.row_gid, row) : row;
-            gather<WIDTH>(a, i, load(a.indptr + row), load(a.indptr + row + 1), sub, found, total);
+            gather<WIDTH, (WIDTH < 32 ? FEW_AHEAD : MANY_AHEAD)>(a, i, load(a.indptr + row), load(a.indptr + row + 1), sub, found, total);
         }
         join<(WIDTH < 32 ? WIDTH : 32)>(found, total);
         if constexpr (WIDTH > 32) {
