@@ -53,6 +53,10 @@ class Context:
         What CuPy's pool may use of the GPU's memory while the context is in force: bytes, or a share such as
         ``"80%"``. Where "auto" finds no GPU it has no effect.
 
+    host_copies : bool, default True
+        False: while inside, a copy of an array from this context's GPU to the host is an error. To make sure that a
+        program stays on the GPU; what exports (`to_coo`, ...) raises, too.
+
     Raises
     ------
     InvalidValue
@@ -68,10 +72,12 @@ class Context:
     Context(devices='cpu', threads=1, direction='push', order='natural')
     """
 
-    __slots__ = ("_before", "_closed", "_device", "devices", "direction", "jit", "memory_limit", "order", "threads")
+    __slots__ = ("_before", "_closed", "_device", "devices", "direction", "host_copies", "jit", "memory_limit", "order",
+                 "threads")
 
     def __init__(self, devices: str | None = None, *, threads: int | None = None, direction: str = "auto",
-                 order: str = "natural", jit: str | None = None, memory_limit: int | str | None = None):
+                 order: str = "natural", jit: str | None = None, memory_limit: int | str | None = None,
+                 host_copies: bool = True):
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise InvalidValue(f"Context: threads is {threads!r}, wanted a positive integer or None")
         _one_of("direction", direction, DIRECTIONS)
@@ -85,6 +91,7 @@ class Context:
         self.direction = direction
         self.order = order
         self.jit = jit
+        self.host_copies = bool(host_copies)
         self._before: list = []
         self._closed = False
 
@@ -108,12 +115,18 @@ class Context:
             limited = here, here.limit_memory(parse_limit(self.memory_limit))
         threads = _threads.set_threads(self.threads) if self.threads is not None else None
         jit = _specialise.set_jit(self.jit) if self.jit is not None else None
-        self._before.append((threads, jit, limited))
+        here = None if self.host_copies else self.device
+        copies = None if here is None else (here, here.host_copies)
+        if here is not None:
+            here.host_copies = False
+        self._before.append((threads, jit, limited, copies))
         _stack().append(self)
         return self
 
     def __exit__(self, *_exc) -> None:
-        threads, jit, limited = self._before.pop()
+        threads, jit, limited, copies = self._before.pop()
+        if copies is not None:
+            copies[0].host_copies = copies[1]
         if threads is not None:
             _threads.set_threads(threads)
         if jit is not None:

@@ -113,6 +113,20 @@ def failures(gpu, call):
 
 
 @pytest.mark.parametrize("name", WRITES)
+def test_nothing_is_copied_to_the_host(name, emulated):
+    """The host steers by counts; the data stays on the GPU."""
+    with sg.Context(emulated):
+        objects = make_objects()
+        with sg.Context(emulated, host_copies=False):
+            WRITES[name](objects)
+            for x in objects.values():
+                assert x.nvals >= 0
+            with pytest.raises(RuntimeError, match="40 elements would be copied to the host"):
+                sg.Vector.from_dense(np.arange(N)).to_dense()
+        assert sg.Vector.from_dense(np.arange(N)).to_dense()[3] == 3
+
+
+@pytest.mark.parametrize("name", WRITES)
 def test_nothing_is_changed(gpu, name):
     call, before = WRITES[name], contents(make_objects())
     wanted = make_objects()

@@ -51,6 +51,8 @@ class Device:
         Whether arrays are NumPy's.
     xp : module
         NumPy, or CuPy.
+    host_copies : bool
+        Whether arrays may be copied to the host; see `Context`.
     kernels : dict
         Kernels by whatever key the engine made for them, so that finding one again costs a look-up.
     """
@@ -58,6 +60,7 @@ class Device:
     name = "cpu"
     on_host = True
     xp: Any = np
+    host_copies = True
 
     def __init__(self) -> None:
         self.kernels: dict = {}

@@ -19,7 +19,7 @@ __all__ = ["Counters", "CudaDevice", "cuda_device"]
 
 SLOTS = 256  # results that may be under way at once
 RESULT_WORDS = 8  # 64-bit words of `struct Result`, and of its place in mapped memory
-MASK64 = 2**64 - 1
+FEW = 16  # elements that steer a choice, or are single ones of the caller's
 
 
 class Counters:
@@ -126,7 +126,12 @@ class CudaDevice(Device):
 
     def to_host(self, array: Any) -> np.ndarray:
         """A copy in host memory (a NumPy array is itself)."""
-        return array if type(array) is np.ndarray else self.xp.asnumpy(array)
+        if type(array) is np.ndarray:
+            return array
+        if array.size > FEW and not self.host_copies:
+            raise RuntimeError(f"{self.name}: an array of {array.size} elements would be copied to the host, "
+                               "which host_copies=False forbids")
+        return self.xp.asnumpy(array)
 
     def to_device(self, array: Any) -> Any:
         """A copy in device memory (this device's array is itself; another GPU's is copied within ``with device:``)."""
