@@ -115,10 +115,11 @@ class Context:
             limited = here, here.limit_memory(parse_limit(self.memory_limit))
         threads = _threads.set_threads(self.threads) if self.threads is not None else None
         jit = _specialise.set_jit(self.jit) if self.jit is not None else None
-        here = None if self.host_copies else self.device
-        copies = None if here is None else (here, here.host_copies)
-        if here is not None:
-            here.host_copies = False
+        copies = None
+        if not self.host_copies:
+            guarded = self.device
+            copies = guarded, guarded.host_copies
+            guarded.host_copies = False
         self._before.append((threads, jit, limited, copies))
         _stack().append(self)
         return self
