@@ -82,6 +82,6 @@ def _cupy(device: Device, function: str, argument: str) -> Any:
     except ImportError:
         raise NoDevice(
             f'{function}: {argument} are on a GPU, and CuPy, which could copy them, is not installed: pip install '
-            '"spgraph[cuda13]", or give a copy in host memory'
+            '"cupy-cuda13x[ctk]", or give a copy in host memory'
         ) from None
     return cupy

@@ -21,7 +21,7 @@ from spgraph.kernels.cuda.driver import Card, check, find, open_driver
 
 H100 = Card(0, "NVIDIA H100 80GB HBM3", (9, 0), 85_000_000_000)
 V100 = Card(0, "Tesla V100-SXM2-16GB", (7, 0), 16_000_000_000)
-PIP13, PIP12 = 'pip install "spgraph[cuda13]"', 'pip install "spgraph[cuda12]"'
+PIP13, PIP12 = 'pip install "cupy-cuda13x[ctk]>=14"', 'pip install "cupy-cuda12x[ctk]>=14"'
 
 
 class FakeLibrary:

@@ -86,8 +86,8 @@ class Driver(NamedTuple):
 
 def pip_line(version: tuple[int, int] | None) -> str:
     """What installs CuPy and its libraries for a driver."""
-    extra = "cuda12" if version is not None and version < (13, 0) else "cuda13"
-    return f'pip install "spgraph[{extra}]"'
+    major = 12 if version is not None and version < (13, 0) else 13
+    return f'pip install "cupy-cuda{major}x[ctk]>={CUPY_MAJOR}"'
 
 
 # ---- the driver -----------------------------------------------------------------------
