@@ -186,6 +186,8 @@ class Monoid(OpBase):
         cls, name: str | None, binaryop: Any, identity: Any, idempotent: bool, terminal: Any, anonymous: bool
     ) -> Monoid:
         op = _convert.as_binary(binaryop, untyped=True)
+        if op.is_positional:
+            raise InvalidValue(f"monoid: {op!r} asks for positions, which partial results do not have")
         identity, terminal = (
             {lookup_dtype(dtype): v for dtype, v in value.items()} if isinstance(value, Mapping) else value
             for value in (identity, terminal)

@@ -25,7 +25,7 @@ def built(nrows, ncols, rows, columns, values, dtype, dup_op, function, device) 
     check_ids(columns, ncols, function, "columns")
     array, dtype = checked_values(values, dtype, rows.size, function, device)
     if dup_op is not None:
-        dup_op = resolve.binary(dup_op, dtype, dtype, function, "dup_op")
+        dup_op = resolve.dup_op(dup_op, dtype, function)
     try:
         return engine.build_matrix(nrows, ncols, rows, columns, array, dtype.np_type, dup_op, device=device)
     except InvalidValue as error:

@@ -64,8 +64,20 @@ def accum(op: Any, dtype: DataType) -> Any:
     key = (op, dtype.name)
     found = _known(_accum, key)
     if found is None:
-        found = _remember(_accum, key, _typed_binary(_as_binary(op, "accum", "accum"), dtype, None, "accum"))
+        typed = _typed_binary(_as_binary(op, "accum", "accum"), dtype, None, "accum")
+        found = _remember(_accum, key, _of_values(typed, op, "accum"))
     return found
+
+
+def dup_op(op: Any, dtype: DataType, function: str) -> Any:
+    """What combines the values of duplicates."""
+    return _of_values(binary(op, dtype, dtype, function, "dup_op"), op, f"{function}: dup_op")
+
+
+def _of_values(typed: Any, op: Any, argument: str) -> Any:
+    if typed.positional:
+        raise DomainMismatch(f"{argument}: {op!r} asks for positions, which the values to be combined do not have")
+    return typed
 
 
 def union(op: Any, d1: DataType, d2: DataType, ltype: DataType, rtype: DataType, function: str) -> Any:

@@ -242,7 +242,7 @@ def _built(size, ids, values, dtype, dup_op, function, device) -> VectorBlock:
     if array is values or not array.flags.owndata:
         array = array.copy()  # the caller may go on using his
     if dup_op is not None:
-        dup_op = resolve.binary(dup_op, dtype, dtype, function, "dup_op")
+        dup_op = resolve.dup_op(dup_op, dtype, function)
     try:
         return engine.build_vector(size, ids, array, dtype.np_type, dup_op, device=device)
     except InvalidValue as error:

@@ -181,6 +181,9 @@ class Scalar(InPlace, ScalarLike):
 
     def _await(self, started) -> None:
         """The value is what ``started.get()`` will give; whoever asks for it first waits."""
+        if type(self) is not Scalar and type(self) is not _PendingScalar:  # of a user's class, which keeps it
+            self._value = _cast(started.get(), self.dtype)
+            return
         _slot.__set__(self, started)
         self.__class__ = _PendingScalar
 
@@ -198,6 +201,10 @@ class Scalar(InPlace, ScalarLike):
         return display.scalar_html(self)
 
 
+def _cast(number: Any, dtype: DataType) -> Any:
+    return None if number is None else cast_array(number, dtype.np_type)[()]
+
+
 _slot = Scalar.__dict__["_value"]
 
 
@@ -208,17 +215,18 @@ class _PendingScalar(Scalar):
 
     @property
     def ready(self) -> bool:
-        return _slot.__get__(self).ready()
+        started = _slot.__get__(self)
+        return not hasattr(started, "ready") or started.ready()
 
     @property
     def _value(self) -> Any:  # type: ignore[override]
         started = _slot.__get__(self)
-        self.__class__ = Scalar  # type: ignore[assignment]
-        self._value = None
-        number = started.get()
-        if number is not None:
-            self._value = cast_array(number, self.dtype.np_type)[()]
-        return self._value
+        if hasattr(started, "ready"):  # else another thread has been here
+            number = _cast(started.get(), self.dtype)
+            _slot.__set__(self, number)
+            self.__class__ = Scalar  # type: ignore[assignment]
+            return number
+        return started
 
     @_value.setter
     def _value(self, value: Any) -> None:

@@ -197,3 +197,36 @@ def test_pair_takes_any_number():
         assert v.ewise_union(w, sg.binary.pair, number, number).new().to_dict() == {0: 1, 1: 1}
     with pytest.raises(sg.exceptions.InvalidValue, match=r"thunk|right is 2\.5"):
         v.apply(sg.indexunary.rowindex, 2.5)
+
+
+# ---- changed sets, positions ------------------------------------------------------------
+@pytest.mark.parametrize("direction", ["push", "pull"])
+@pytest.mark.parametrize(("accum", "op", "u", "stays"), [
+    (binary.plus, semiring.plus_times, [1, -1], 3),
+    (binary.times, semiring.times_times, [-1, -1], 3),
+])
+def test_what_changes_and_changes_back_has_not_changed(direction, accum, op, u, stays):
+    w, c = sg.Vector.from_coo([0], [stays], "INT64", size=4), sg.Vector("INT64", 4)
+    A = sg.Matrix.from_coo([0, 1], [0, 0], [1, 1], "INT64", nrows=4, ncols=4)
+    with sg.Context(direction=direction):
+        w(accum, changed=c) << sg.Vector.from_coo([0, 1], u, "INT64", size=4).vxm(A, op)
+    assert w.to_dict() == {0: stays}
+    assert c.nvals == 0
+
+
+def test_positions_have_no_place_where_values_are_combined():
+    own = binary.register_anonymous(lambda x, y, ix, jx, iy, jy: x + y + ix)
+    v = sg.Vector.from_coo([0, 2], [5, 6], size=4)
+    w = v.dup()
+    for op in (own, binary.firsti):
+        with pytest.raises(sg.exceptions.DomainMismatch, match="accum.*asks for positions"):
+            w(op) << v
+        with pytest.raises(sg.exceptions.DomainMismatch, match="dup_op.*asks for positions"):
+            sg.Vector.from_coo([0, 0], [1, 2], dup_op=op)
+        with pytest.raises(sg.exceptions.InvalidValue, match="asks for positions"):
+            monoid.register_anonymous(op, 0)
+    assert own(v & v).new().to_dict() == {0: 10, 2: 14}
+    A = sg.Matrix.from_coo([0, 1], [1, 2], [1, 1], nrows=3, ncols=3)
+    across = sg.semiring.register_anonymous(monoid.plus, binary.register_anonymous(
+        lambda x, y, ix, jx, iy, jy: 100 * ix + 10 * jx + jy))
+    assert across(A @ A).new().to_dicts() == {0: {2: 12}}

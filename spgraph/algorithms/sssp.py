@@ -20,7 +20,7 @@ from functools import cache
 
 import numpy as np
 
-from spgraph import binary, monoid, select, semiring, unary
+from spgraph import binary, dtypes, monoid, select, semiring, unary
 from spgraph.algorithms._inputs import as_source, of_graph
 from spgraph.algorithms.bfs import bfs_parents
 from spgraph.exceptions import InvalidValue
@@ -232,7 +232,7 @@ def _distance_type(name: str, A: Matrix, dtype) -> np.dtype:
     weights = A.dtype.np_type
     if dtype is None:
         return weights if weights.kind == "f" else np.dtype(np.int64)
-    dtype = np.dtype(dtype)
+    dtype = dtypes.lookup_dtype(dtype).np_type
     if dtype.kind != "f" and (dtype != np.int64 or weights.kind == "f"):
         raise InvalidValue(
             f"{name}: dtype is {dtype}; {weights} weights need int64 (integers only), float32 or float64")

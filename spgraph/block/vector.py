@@ -341,33 +341,36 @@ class _PendingBlock(VectorBlock):
         # called only for a slot that is not set
         if name not in CONTENT:
             raise AttributeError(f"VectorBlock has no {name!r}")
-        self._awaited[0](self)
+        device: Any = self.device
+        with device.lock:  # another thread may be at it
+            if type(self) is _PendingBlock:
+                self._awaited[0](self)
         return getattr(self, name)
 
     def __reduce_ex__(self, protocol):
         return self.copy().__reduce_ex__(protocol)
 
     def settle(self) -> VectorBlock:
-        """All slots are set, or about to be."""
-        del self._awaited
+        """All slots are set."""
         self.__class__ = VectorBlock  # type: ignore[assignment]
+        del self._awaited
         return self
 
     def set_sparse(self, *args, **more):
+        VectorBlock.set_sparse(self, *args, **more)
         if type(self) is _PendingBlock:  # computing the arguments may have settled it
             self.settle()
-        VectorBlock.set_sparse(self, *args, **more)
 
     def set_bitmap(self, *args, **more):
+        VectorBlock.set_bitmap(self, *args, **more)
         if type(self) is _PendingBlock:
             self.settle()
-        VectorBlock.set_bitmap(self, *args, **more)
 
     def assume(self, other: VectorBlock) -> None:
         self.settle().assume(other)
 
     def bounds(self) -> tuple[int, int]:
-        _, least, most = self._awaited
+        _, least, most = getattr(self, "_awaited", (None, -1, -1))
         return (least, most) if most >= 0 else (self.nvals, self.nvals)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from semirings import expr as ex
 from spgraph.kernels.device import Device
 
-__all__ = ["accumulate", "cast_values", "is_fresh", "store"]
+__all__ = ["accumulate", "cast_values", "is_fresh", "settles", "store"]
 
 
 def accumulate(accum, out_dtype, t_dtype) -> tuple:
@@ -46,3 +46,11 @@ def cast_values(device: Device, values: Any, dtype: np.dtype) -> Any:
             kernel = device.kernels[key] = device.kernel("rows.apply_flat", {}, ops)
         device.over(kernel, values.size, values.size, (values, np.int8(0), out))
     return out
+
+
+SETTLING = frozenset(["fmin", "minimum", "fmax", "maximum", "bitwise_or", "bitwise_and"])
+
+
+def settles(monoid) -> bool:
+    """Whether values only go one way: a term that changes nothing now never will, and what has changed stays so."""
+    return getattr(monoid.binaryop.expr, "label", "") in SETTLING

@@ -14,7 +14,7 @@ from semirings import expr as ex
 from semirings.expr import cast_array
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import MASK_CONSTS, Mask, MaskView
-from spgraph.engine.operators import accumulate
+from spgraph.engine.operators import accumulate, settles
 
 __all__ = ["NO_IDS", "Filter", "Product", "cast_scalar"]
 
@@ -126,9 +126,16 @@ class Product(ABC):
         return term.dtype.type(ex.evaluate(term.mult[0], env))
 
     def combines_in_place(self) -> bool:
-        """Whether terms can go straight into C: it only grows, or accumulates by the monoid's own operator."""
-        return self.grows or (self.accum is not None and (self.mask is None or not self.replace)
-                and self.out.dtype == self.term.dtype and self.accum.key == self.semiring.monoid.binaryop.key)
+        """Whether terms can go straight into C: it only grows, or accumulates by the monoid's own operator.
+
+        What may change and change back is compared in the end, if it is to be known what has changed.
+        """
+        if self.grows:
+            return True
+        monoid, accum = self.semiring.monoid, self.accum
+        if accum is None or accum.key != monoid.binaryop.key or self.out.dtype != self.term.dtype:
+            return False
+        return (self.mask is None or not self.replace) and (self.changed is None or settles(monoid))
 
     def changed_value(self):
         """The values of an iso block for the changed entries, if they are known to be equal; else None."""

@@ -14,10 +14,10 @@ import numpy as np
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK
-from spgraph.engine.operators import store
+from spgraph.engine.operators import settles, store
 from spgraph.engine.product import Product, cast_scalar
 from spgraph.engine.vector_write import differences, write
-from spgraph.kernels.cuda.assemble import hardware_atomic, settles
+from spgraph.kernels.cuda.assemble import hardware_atomic
 
 __all__ = ["CudaProduct"]
 
@@ -230,10 +230,11 @@ def _follows(A: MatrixBlock) -> bool:
 
 
 def _is_monotone(op, monoid) -> bool:
-    """Whether a value that `op` accepts stays accepted while the monoid goes on combining."""
+    """Whether a value that `op` accepts stays accepted while the monoid goes on (NaN ends `minimum`'s way)."""
     label = getattr(monoid.binaryop.expr, "label", "")
-    name = op.name
-    return (label in ("fmin", "minimum") and name in DOWNWARD) or (label in ("fmax", "maximum") and name in UPWARD)
+    whole = monoid.type.np_type.kind != "f"
+    down, up = label == "fmin" or (whole and label == "minimum"), label == "fmax" or (whole and label == "maximum")
+    return (down and op.name in DOWNWARD) or (up and op.name in UPWARD)
 
 
 def _queue(u: VectorBlock, A: MatrixBlock) -> tuple[Any, int]:
@@ -257,11 +258,12 @@ def _queue(u: VectorBlock, A: MatrixBlock) -> tuple[Any, int]:
 class _Found:
     """The list that a push makes, with room for all that may come; how long it is, `later` will say."""
 
-    __slots__ = ("A", "indices", "later", "partition", "prefix", "single", "values", "written")
+    __slots__ = ("device", "indices", "indptr", "later", "partition", "prefix", "single", "values", "written")
 
     def __init__(self, A: MatrixBlock, size: int, edges: int, dtype, single, partition):
         xp, room = A.device.xp, min(edges, size)
-        self.A = A
+        self.device = A.device
+        self.indptr = A.indptr  # as it is now: the matrix may have another one when the length is known
         self.indices = xp.empty(room, index_dtype(size))
         self.single = single
         self.values = xp.empty(room, dtype) if single is None else single
@@ -272,7 +274,7 @@ class _Found:
 
     def fetch(self, source, monoid, *, reset: bool) -> None:
         """Values come from their places in `source`, which get the identity back if it is to be `reset`."""
-        device = self.A.device
+        device = self.device
         key = "queue fetch", source.dtype, self.values.dtype, reset, monoid.key
         kernel = device.kernels.get(key)
         if kernel is None:
@@ -291,7 +293,7 @@ class _Found:
         else:
             block.set_sparse(indices, self.values[:count], sorted=sorted_, partition=self.partition)
         if self.prefix.size:
-            block.queue = self.A.indptr, self.prefix, edges  # more than `count` of it means nothing
+            block.queue = self.indptr, self.prefix, edges  # more than `count` of it means nothing
 
 
 def _marks(device, size: int) -> tuple[Any, int]:

@@ -19,7 +19,7 @@ import numpy as np
 from semirings import expr as ex
 from semirings._cuda import C_TYPES, literal
 
-__all__ = ["Section", "assemble", "hardware_atomic", "section", "settles"]
+__all__ = ["Section", "assemble", "hardware_atomic", "section"]
 
 FOLDER = Path(__file__).parent
 _HEADER = re.compile(r"(\w+)\((.*?)\)(.*)", re.S)
@@ -56,7 +56,7 @@ def sections(file: str) -> dict[str, Section]:
 
     Examples
     --------
-    >>> "pull" in sections("pull")
+    >>> "pull_all" in sections("pull")
     True
     """
     head, *rest = re.split(r"^//==", _read(file), flags=re.M)
@@ -166,14 +166,6 @@ def _operator(name: str, expr: ex.Expr, operands: tuple[str, ...]) -> str:
 
 ATOMICS = {"add": 1, "fmin": 2, "minimum": 2, "fmax": 3, "maximum": 3, "bitwise_or": 4, "bitwise_and": 5,
            "bitwise_xor": 6}
-
-
-SETTLING = frozenset(["fmin", "minimum", "fmax", "maximum", "bitwise_or", "bitwise_and"])
-
-
-def settles(monoid) -> bool:
-    """The constant GLANCE for a typed monoid: whether a term that changes nothing now never will."""
-    return getattr(monoid.binaryop.expr, "label", "") in SETTLING
 
 
 def hardware_atomic(monoid) -> int:

@@ -58,11 +58,16 @@ class Pending:
     def get(self) -> list:
         """The results, one or a tuple: ints, signed 64-bit, but for a section's `value`."""
         if self._values is None:
+            with self._device.lock:  # the place is given away when it has been read
+                self._read()
+        return self._values
+
+    def _read(self) -> None:
+        if self._values is None:
             values = self._device.wait(self._slot, self._sequence, self._returns)
             if self._dtype is not None:
                 values[-1] = np.array(values[-1:]).view(self._dtype)[0]  # its bits are the first
             self._values = [values[0] if self._returns == 1 else tuple(values)]
-        return self._values
 
 
 class CudaKernel:
