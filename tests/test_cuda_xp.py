@@ -62,7 +62,7 @@ def expressions(text):
 # ---- what both refuse ----------------------------------------------------------------------
 REFUSED = {
     "np.asarray(x)": TypeError,
-    "np.array(x)": TypeError,
+    "np.array(x)": (TypeError, DeprecationWarning),  # CuPy has no `copy` there, of which NumPy warns first
     "x + host": TypeError,
     "host + x": TypeError,
     "x == host": TypeError,
@@ -87,7 +87,6 @@ REFUSED = {
     "x.item()": ValueError,
     "hash(x)": TypeError,
     "xp.maximum.reduce(x)": NotImplementedError,
-    "xp.add.at(x.astype(np.int64), x, 1)": TypeError,
     "xp.empty(3, object)": ValueError,
     "x.resize(7)": AttributeError,
     "x + [1, 2, 3, 4, 5]": TypeError,

@@ -399,6 +399,6 @@ def test_other_devices():
 
 def test_a_gpu_without_cupy(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    words = r'values are on a GPU, .*pip install "spgraph\[cuda13\]"'
+    words = r'values are on a GPU, .*pip install "cupy-cuda13x\[ctk\]"'
     with sg.Context("cpu"), pytest.raises(exceptions.NoDevice, match=words):
         sg.Vector.from_dense(ByDlpack(np.zeros(3), (2, 0)))

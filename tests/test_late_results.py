@@ -1,4 +1,4 @@
-"""Results that a GPU still computes when the next statement runs: read late, by several threads, after their operands changed."""
+"""Results that a GPU still computes when the next statement runs: read late, by threads, after operands changed."""
 
 from __future__ import annotations
 

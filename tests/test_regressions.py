@@ -219,9 +219,9 @@ def test_positions_have_no_place_where_values_are_combined():
     v = sg.Vector.from_coo([0, 2], [5, 6], size=4)
     w = v.dup()
     for op in (own, binary.firsti):
-        with pytest.raises(sg.exceptions.DomainMismatch, match="accum.*asks for positions"):
+        with pytest.raises(sg.exceptions.DomainMismatch, match=r"accum.*asks for positions"):
             w(op) << v
-        with pytest.raises(sg.exceptions.DomainMismatch, match="dup_op.*asks for positions"):
+        with pytest.raises(sg.exceptions.DomainMismatch, match=r"dup_op.*asks for positions"):
             sg.Vector.from_coo([0, 0], [1, 2], dup_op=op)
         with pytest.raises(sg.exceptions.InvalidValue, match="asks for positions"):
             monoid.register_anonymous(op, 0)
