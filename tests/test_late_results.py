@@ -105,3 +105,18 @@ def test_a_minimum_that_passes_nan_on_is_not_filtered_early():
     A = sg.Matrix.from_coo([0, 1], [2, 2], [0.0, 0.0], nrows=4, ncols=4)
     w(least.monoid.binaryop, changed=select.valuelt(c, 5)) << u.vxm(A, least)
     assert c.nvals == 0
+
+
+def test_a_superstep_of_a_search_is_one_launch_and_one_of_sssp_two(emulated):
+    """What costs time on a road: ARCHITECTURE.md, "On a GPU"."""
+    size = 60
+    rows = np.arange(size - 1)
+    A = sg.Matrix.from_coo(rows, rows + 1, np.ones(size - 1, int), nrows=size, ncols=size)
+    for algorithm, per_step, more in ((sg.algorithms.bfs, 1, 20), (sg.algorithms.bfs_parents, 1, 20),
+                                      (lambda A, s: sg.algorithms.sssp(A, s, delta=1000), 2, 30)):
+        algorithm(A, 0)
+        launches, products = emulated.counters.launches, emulated.counters.products
+        algorithm(A, 0)
+        products = emulated.counters.products - products
+        assert products >= size - 1
+        assert emulated.counters.launches - launches <= per_step * products + more
