@@ -68,8 +68,7 @@ class CudaDevice(Device):
         self._words = memoryview(cast(Any, self._host.view(np.int64)))  # indexing gives an int, in a third of the time
         self._owners: list[Any] = [None] * SLOTS
         self._sequence = 0
-        self._chains: dict = {}
-        self._kernels: dict = {}
+        self._modules: list = []  # with their functions, whose addresses are in use
 
     # ---- what depends on CuPy ------------------------------------------------------
     def _open(self) -> None:
@@ -97,11 +96,8 @@ class CudaDevice(Device):
         """The compiled function of a text (from CuPy's disk cache if it was compiled before)."""
         module = self.xp.RawModule(code=text, options=("-std=c++17",))
         function = module.get_function(name).kernel
-        self._keep(module, function)
+        self._modules.append((module, function))
         return function.ptr
-
-    def _keep(self, *objects: Any) -> None:
-        self._kernels.setdefault("modules", []).append(objects)
 
     pointer_text = "{}.data.ptr"  # `pointer` written out, for packers
 
