@@ -117,13 +117,19 @@ class Product(ABC):
             return None
         if term.constant is not None:
             return term.constant
-        env = {}
+        env, key = {}, [self.semiring.key, self.flipped]
         for name, block in (("a", self.A), ("u", self.u)):
             if name in term.uses:
                 if not block.iso:
                     return None
                 env[name] = block.values[0]
-        return term.dtype.type(ex.evaluate(term.mult[0], env))
+                key += (name, block.dtype, block.values.tobytes())
+        found = _products.get(tuple(key))
+        if found is None:
+            if len(_products) > 1000:
+                _products.clear()
+            found = _products[tuple(key)] = term.dtype.type(ex.evaluate(term.mult[0], env))
+        return found
 
     def combines_in_place(self) -> bool:
         """Whether terms can go straight into C: it only grows, or accumulates by the monoid's own operator.
@@ -201,3 +207,4 @@ def cast_scalar(value, dtype):
 
 
 _casts: dict = {}
+_products: dict = {}  # of values that stand for all: evaluating one costs as much as the rest of a small superstep
