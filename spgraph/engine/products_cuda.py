@@ -23,6 +23,7 @@ __all__ = ["CudaProduct"]
 
 COUNT_BITS = 30  # of a result that holds edges and entries, see push.cuh
 COUNT_MASK = (1 << COUNT_BITS) - 1
+MOST_EDGES = 1 << (64 - COUNT_BITS)
 WARP = 32
 NO_THUNK = np.int8(0)
 NO_PREFIX = np.empty(0, np.int64)
@@ -49,12 +50,12 @@ class CudaProduct(Product):
     def push(self, limit: float) -> bool:
         """Scatter from the entries of u; False (and nothing done) if they have more than `limit` edges."""
         out, u = self.out, self.u
-        if u.nvals > COUNT_MASK:
+        if u.nvals > COUNT_MASK or self.A.nvals >= MOST_EDGES:  # such a list has no place in a packed result
             return False
         u.to_sparse()
         A = self.A.oriented(not self.transposed)
         prefix, edges = _queue(u, A)
-        if edges > limit:
+        if edges > limit or min(edges, out.size) > COUNT_MASK:
             return False
         if self.fresh:
             self._push_new(A, prefix, edges, out, out.dtype)
