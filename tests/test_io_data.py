@@ -1,4 +1,4 @@
-"""Every real file in the three formats: read as its answers say, or refused (SPGRAPH_DATA)."""
+"""Every real file: read as its answers say, or refused with its name and line (SPGRAPH_DATA)."""
 
 import hashlib
 import json
@@ -9,9 +9,11 @@ import pytest
 import scipy.io
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra
 
-from spgraph.io import FormatError, read, read_edgelist, read_matrix_market, to_scipy
+from semirings.exceptions import InvalidValue
+from spgraph.io import FormatError, read, read_edgelist, read_matrix_market, read_metis, to_scipy, write
 
 FORMATS = (
+    "METIS .graph",
     "Matrix Market",
     "edge list",
     "DIMACS/PACE .gr",
@@ -21,6 +23,13 @@ FORMATS = (
 WITHOUT_BANNER = {"lagraph/west0067_noheader"}
 TIMES_NOT_WEIGHTS = {"CollegeMsg"}
 BOTH_TRIANGLES = {"graphblast/test_mesh", "graphblast/test_mis"}  # "symmetric", yet every edge stands twice
+DIRECTED_LISTS = {"gap/4.graph": "0", "gap/4w.graph": None}  # not METIS: directed, one with a wrong fmt
+REFUSED = {  # formats that are not read
+    "adjacency lines (LDBC validation)": (FormatError, r"-input, line \d+: got '.*', expected ([23] numbers|'u v')"),
+    "GML": (InvalidValue, r"celegansneural\.gml: .*\.read_gml"),
+    "MATLAB v5": (InvalidValue, r"minnesota\.mat: .*\.loadmat"),
+    "BVGraph": (FormatError, r"cnr-2000\.graph\.gz, line \d+: .* BVGraph"),
+}
 LONE_IDS = {"cugraph/karate_mod"}  # lines with one id: named vertices without edges
 
 
@@ -38,6 +47,8 @@ FIXTURES = [
     pytest.param(entry, id=entry["name"]) for entry in MANIFEST if "parser fixture" in entry["format"]
 ]
 GRAPHS = GRAPHS or [pytest.param(None, id="SPGRAPH_DATA not set")]
+OTHERS = [pytest.param(entry, id=entry["name"]) for entry in MANIFEST if entry["format"] in REFUSED]
+OTHERS = OTHERS or [pytest.param(None, id="SPGRAPH_DATA not set")]
 FIXTURES = FIXTURES or [pytest.param(None, id="SPGRAPH_DATA not set")]
 
 
@@ -53,6 +64,8 @@ def read_entry(entry, data_dir, **options):
         return read_matrix_market(path, banner="matrix coordinate real general", **options)
     if name in TIMES_NOT_WEIGHTS:
         return read_edgelist(path, weights=False, **options)
+    if name in DIRECTED_LISTS:
+        return read_metis(path, directed=True, fmt=DIRECTED_LISTS[name], **options)
     if len(entry["files"]) == 2:
         return read_edgelist(path, vertices=data_dir / entry["files"][1]["file"], **options)
     return read(path, "edgelist" if entry["format"] == "edge list" else None, **options)
@@ -90,6 +103,24 @@ def test_raw_counts(entry, data_dir, answers):
         assert np.isclose(np.nanmax(values), raw["w_max"], rtol=1e-6)
         assert int((values == 0).sum()) >= raw["w_zero"]
         assert int((~np.isfinite(values)).sum()) == raw["w_nonfinite"]
+
+
+@pytest.mark.parametrize("entry", OTHERS)
+def test_other_formats_are_refused(entry, data_dir):
+    error, message = REFUSED[entry["format"]]
+    with pytest.raises(error, match=message):
+        read(data_dir / entry["files"][0]["file"])
+
+
+@pytest.mark.parametrize(("name", "line"), [("4", 3), ("4w", 1)])
+def test_directed_lists_are_not_metis(name, line, data_dir):
+    with pytest.raises(FormatError, match=rf"{name}\.graph, line {line}: "):
+        read(data_dir / f"gap/{name}.graph")
+
+
+def test_every_file_is_looked_at(data_dir):
+    fixtures = "Matrix Market (parser fixture, no graph answers)"
+    assert {entry["format"] for entry in MANIFEST} == {*FORMATS, *REFUSED, fixtures}
 
 
 def sha256(array, dtype):
@@ -170,3 +201,22 @@ def test_parser_fixtures(entry, data_dir):
     assert np.array_equal(
         A.to_dense(0).astype(theirs.dtype), theirs.astype(A.dtype.np_type).astype(theirs.dtype)
     )
+
+
+COPIED = {
+    "rome99": ["a.gr", "a.npz", "a.csv", "a.parquet", "a.edges", "a.mtx.gz"],
+    "networkit-PGPgiantcompo": ["a.graph", "a.graph.gz", "a.npz", "a.csv.gz", "a.parquet", "a.tsv"],
+    "musae_github": ["a.npz", "a.csv", "a.parquet"],
+}
+
+
+@pytest.mark.parametrize(("name", "file"), [(name, file) for name, files in COPIED.items() for file in files])
+def test_copies_in_other_formats(name, file, data_dir, tmp_path):
+    if file == "a.parquet":
+        pytest.importorskip("pyarrow")
+    (entry,) = (entry for entry in MANIFEST if entry["name"] == name)
+    A = read_entry(entry, data_dir, dup_op="min")
+    write(A, tmp_path / file)
+    B = read(tmp_path / file)
+    assert A.isequal(B, check_dtype=True)
+    assert np.array_equal(A.labels, B.labels)

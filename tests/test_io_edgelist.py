@@ -85,7 +85,7 @@ def test_header(file):
     assert A.nvals == 2
     assert A.report.notes == ("line 1 taken as a header: 'source,target'",)
     assert "taken as a header" in str(A.report)
-    assert read(file("source,target\na,b\n", "a.csv")).labels.tolist() == ["a", "b", "source", "target"]
+    assert read(file("source target\na b\n", "a.el")).labels.tolist() == ["a", "b", "source", "target"]
 
 
 def test_weights(file):
@@ -123,7 +123,7 @@ def test_vertices_without_edges(file):
 
 
 def test_formats_that_are_not_read(file):
-    for name, hint in (("a.gml", "read_gml"), ("a.graph.gz", "METIS"), ("a.mat", "loadmat")):
+    for name, hint in (("a.gml", "read_gml"), ("a.net", "read_pajek"), ("a.mat", "loadmat")):
         with pytest.raises(InvalidValue, match=hint):
             read(file("1 2\n", name))
     assert read(file("1 2\n", "a.graph"), "edgelist").nvals == 1

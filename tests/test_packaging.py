@@ -63,7 +63,7 @@ def test_metadata(wheel):
     required = {line.split(">")[0].split("=")[0].strip() for line in metadata.get_all("Requires-Dist")
                 if "extra ==" not in line}  # fmt: skip
     assert required == {"numpy", "scipy", "numba", "tqdm"}
-    assert set(metadata.get_all("Provides-Extra")) == {"test", "notebooks", "cuda12", "cuda13", "all"}
+    assert set(metadata.get_all("Provides-Extra")) == {"test", "notebooks", "parquet", "cuda12", "cuda13", "all"}
     assert "spgraph run bfs rmat:18 --validate" in metadata.get_payload()
 
 
@@ -72,6 +72,8 @@ def test_entry_points(wheel):
     parsed.read_string(info(wheel, "entry_points.txt"))
     assert parsed["console_scripts"]["spgraph"] == "spgraph.cli:main"
     assert parsed["pytest11"]["spgraph"] == "spgraph.oracle_plugin"
+    assert parsed["networkx.backends"]["spgraph"] == "spgraph.nx"
+    assert parsed["networkx.backend_info"]["spgraph"] == "spgraph._nx_info:get_info"
 
 
 def test_version_is_the_one_that_the_code_says(wheel):

@@ -6,19 +6,37 @@ import os
 import re
 
 from semirings.exceptions import InvalidValue
+from spgraph.io._columns import has_names
 from spgraph.io._text import Text, load
+from spgraph.io.csv_edges import read_csv
 from spgraph.io.dimacs import read_dimacs
 from spgraph.io.edgelist import read_edgelist
 from spgraph.io.matrix_market import read_matrix_market
+from spgraph.io.metis import read_metis
+from spgraph.io.npz import read_npz
+from spgraph.io.parquet import read_parquet
 
 __all__ = ["FORMATS", "format_of", "read"]
 
-FORMATS = {"matrix_market": read_matrix_market, "edgelist": read_edgelist, "dimacs": read_dimacs}
-NAMES = {"mtx": "matrix_market", "mm": "matrix_market", "gr": "dimacs", "snap": "edgelist", "csv": "edgelist"}
+FORMATS = {
+    "matrix_market": read_matrix_market,
+    "edgelist": read_edgelist,
+    "dimacs": read_dimacs,
+    "metis": read_metis,
+    "npz": read_npz,
+    "csv": read_csv,
+    "parquet": read_parquet,
+}
+NAMES = {"mtx": "matrix_market", "mm": "matrix_market", "gr": "dimacs", "snap": "edgelist", "graph": "metis"}
 SUFFIXES = {
     ".mtx": "matrix_market",
     ".gr": "dimacs",
-    ".csv": "edgelist",
+    ".graph": "metis",
+    ".metis": "metis",
+    ".npz": "npz",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
     ".tsv": "edgelist",
     ".el": "edgelist",
     ".wel": "edgelist",
@@ -30,12 +48,13 @@ OTHERS = {
     ".graphml": "networkx.read_graphml and from_networkx",
     ".net": "networkx.read_pajek and from_networkx",
     ".mat": "scipy.io.loadmat and from_scipy",
-    ".npz": "scipy.sparse.load_npz and from_scipy",
-    ".graph": "another format (METIS and WebGraph files are not read)",
-    ".metis": "another format (METIS files are not read)",
 }
 PACKED = (".gz", ".xz", ".bz2")
+MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet"}
 DIMACS_LINE = re.compile(rb"(p[ \t]+(sp|tw|edge|col)[ \t]+\d+[ \t]+\d+|a[ \t]+\d+[ \t]+\d+[ \t]+\S+)\s*\Z")
+METIS_HEADER = re.compile(rb"\d{1,18}([ \t]+\d{1,18}){1,3}\s*\Z")
+COMMENT = re.compile(rb"^[ \t]*%", re.MULTILINE)
+LOOKED_AT = 100  # lines that tell METIS files from edge lists
 
 
 def read(
@@ -55,9 +74,9 @@ def read(
     ----------
     path : str or path-like
         gzip, xz and bzip2 are unpacked.
-    format : {"matrix_market", "edgelist", "dimacs"}, optional
-        Default: by the name (``.mtx``, ``.gr``, ``.csv``, ``.tsv``, ``.el``,
-        ``.wel``, ``.edges``, ``.edgelist``), else by what the file begins with.
+    format : {"matrix_market", "edgelist", "dimacs", "metis", "npz", "csv", "parquet"}, optional
+        Default: by the name (``.mtx``, ``.gr``, ``.graph``, ``.metis``, ``.npz``, ``.csv``, ``.parquet``,
+        ``.pq``, ``.tsv``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``), else by what the file begins with.
     dtype : optional
         Type of the values; default: what the file holds.
     symmetrize : bool
@@ -84,7 +103,8 @@ def read(
 
     See Also
     --------
-    read_matrix_market, read_edgelist, read_dimacs : the same with the options of each format.
+    read_matrix_market, read_edgelist, read_dimacs, read_metis, read_npz, read_csv, read_parquet : the
+        same with the options of each format.
 
     Examples
     --------
@@ -96,9 +116,9 @@ def read(
     """
     if format is None:
         name = _by_suffix(path)
-        if name is None:
+        if name in (None, "csv"):  # .csv files are often separated by blanks
             path = load(path, progress)
-            name = format_of(path)
+            name = format_of(path) if name is None or _blanks_separate(path) else name
     else:
         name = NAMES.get(format, format)
         if name not in FORMATS:
@@ -123,9 +143,36 @@ def _by_suffix(path) -> str | None:
     return SUFFIXES.get(suffix)
 
 
+def _blanks_separate(text: Text) -> bool:
+    """Whether the first line has neither comma nor semicolon, nor a quote."""
+    _, line = next(text.lines(b"#%"), (0, b""))
+    return bool(line) and not any(mark in line for mark in (b",", b";", b'"'))
+
+
 def format_of(text: Text) -> str:
     """What the text looks like."""
-    if text.data[:14].lower() == b"%%matrixmarket":
+    data = text.data
+    if data[:4] in MAGIC:
+        return MAGIC[data[:4]]
+    if data[:14].lower() == b"%%matrixmarket":
         return "matrix_market"
     _, line = next(text.lines(b"c"), (0, b""))
-    return "dimacs" if DIMACS_LINE.match(line) else "edgelist"
+    if DIMACS_LINE.match(line):
+        return "dimacs"
+    at, line = next(text.lines(b"#%"), (0, b""))
+    if METIS_HEADER.match(line) and _lists_follow(text, at, line.split()):
+        return "metis"
+    for mark in (b",", b";"):
+        if mark in line:
+            cells = line.decode("utf-8", "replace").split(mark.decode())
+            return "csv" if '"' in cells[0] + cells[-1] or has_names(cells) else "edgelist"
+    return "edgelist"
+
+
+def _lists_follow(text: Text, at: int, header: list[bytes]) -> bool:
+    """Whether as many lines follow as the header has vertices, not all of the header's length."""
+    body = text.data.find(b"\n", at) + 1 or len(text.data)
+    lengths = {len(line.split()) for _, (_, line) in zip(range(LOOKED_AT), text.lines(b"%", body))}
+    lines = text.data.count(b"\n", body) - len(COMMENT.findall(text.data, body))
+    n = int(header[0])
+    return bool(lengths - {len(header)}) and lines in (n, n - 1)

@@ -86,7 +86,7 @@ class Table:
         """The columns, as the letters say.
 
         "i" int64; "u" int64, or uint64 where that is too narrow; "f" float64;
-        "n" like "u" if all are integers, else float64.
+        "n" like "u" if all are integers, else float64; "-" nothing: the array is empty.
 
         Raises
         ------
@@ -106,7 +106,8 @@ class Table:
                 else:
                     raise self._bad_number(trouble, tried[column], kind) from None
                 tried = tried[:column] + next_kind + tried[column + 1 :]
-        self._counts = [part[0].size for part in parts]
+        kept = next(k for k, kind in enumerate(tried) if kind != "-")
+        self._counts = [part[kept].size for part in parts]
         return [
             np.concatenate([part[k] for part in parts]) if parts else np.empty(0, _DTYPES[kind])
             for k, kind in enumerate(tried)
@@ -177,8 +178,10 @@ class Table:
         place = (data, len(data), starts, self.fields)
         columns = []
         for k, kind in enumerate(kinds):
-            out = np.empty(lines, _DTYPES[kind])
+            out = np.empty(0 if kind == "-" else lines, _DTYPES[kind])
             columns.append(out)
+            if kind == "-":
+                continue
             if kind == "i":
                 status, line = self._integers(self._work, 0, lines, *place, k, comma, out)
                 if status != _scan.FINE:
@@ -269,4 +272,4 @@ def _two_product(a, b):
     return product, a_low * b_low - (product - a_high * b_high - a_low * b_high - a_high * b_low)
 
 
-_DTYPES = {"i": np.int64, "o": np.uint64, "f": np.float64}
+_DTYPES = {"-": np.int64, "i": np.int64, "o": np.uint64, "f": np.float64}

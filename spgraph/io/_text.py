@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 
 from spgraph.io._report import FormatError
 
-__all__ = ["Text", "load", "progress_bar"]
+__all__ = ["Text", "load", "progress_bar", "write_bytes"]
 
 PIECE = 1 << 20  # bytes read at a time
 MAGIC: dict[bytes, Callable] = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open, b"BZh": bz2.open}
@@ -78,6 +78,13 @@ def load(path, progress: bool | None = None) -> Text:
     return Text(path, data.removeprefix(b"\xef\xbb\xbf"), progress)
 
 
+def write_bytes(path, content: bytes) -> None:
+    """Write a file; a name that ends with ``.gz`` is compressed."""
+    opener = gzip.open if os.fspath(path).endswith(".gz") else open
+    with opener(path, "wb") as file:
+        file.write(content)
+
+
 def _memory() -> int:
     """Half of the machine's memory in bytes."""
     try:
@@ -123,6 +130,11 @@ class Text:
     def error(self, offset: int | None, message: str) -> FormatError:
         """The error that points at the line of an offset (None: at the whole file)."""
         return FormatError(self.path, None if offset is None else self.line_number(offset), message)
+
+    @staticmethod
+    def fits(size: int) -> bool:
+        """Whether so many bytes are less than half of the machine's memory."""
+        return size <= _memory()
 
     def check_room(self, offset: int | None, nrows: int) -> None:
         """Raise where the row offsets of so many vertices alone would not fit in memory."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import os
-import re
 
 import numpy as np
 
 from semirings.exceptions import DimensionMismatch, DomainMismatch, InvalidValue
+from spgraph.io import _note
 from spgraph.io._read import NAMES, _by_suffix
+from spgraph.io._text import write_bytes
+from spgraph.io.csv_edges import csv_text
+from spgraph.io.edgelist import edgelist_text
+from spgraph.io.metis import metis_text
+from spgraph.io.npz import npz_file
+from spgraph.io.parquet import parquet_file
 
 __all__ = ["write"]
 
-LABEL = re.compile(r"[^\s,;#%][^\s,;]*")
 TYPE_NAMES = {"bool": "bool", "float32": "float", "float64": "double"}
 
 
@@ -25,12 +28,26 @@ def write(matrix, path, format=None, *, labels=None):
     ----------
     matrix : Matrix, or anything `as_matrix` takes
     path : str or path-like
-    format : {"matrix_market", "edgelist", "dimacs"}, optional
-        Default: by the name, see `read`; else Matrix Market. An edge list does
-        not tell of vertices without edges, and takes labels instead of numbers;
-        DIMACS holds square matrices of integers.
+    format : {"matrix_market", "edgelist", "dimacs", "metis", "npz", "csv", "parquet"}, optional
+        Default: by the name, see `read`; else Matrix Market.
     labels : array, optional
-        Ids for an edge list; default: ``matrix.labels``.
+        Names of the vertices, all integers or all texts; default: ``matrix.labels``.
+
+    Raises
+    ------
+    InvalidValue, DomainMismatch, DimensionMismatch
+        If the format cannot hold the matrix, or would not give it back.
+
+    Notes
+    -----
+    What is written is read back: shape, entries with explicit zeros, values, dtype and labels. Matrix
+    Market files, edge lists, DIMACS and METIS files say in comments what they have no other place for. The
+    exceptions:
+
+    - DIMACS and METIS hold integers and booleans, METIS symmetric matrices only; both, CSV and Parquet
+      square ones only.
+    - CSV does not tell types: values come back as INT64, FP64, or BOOL if all are true.
+    - CSV and Parquet are read with vertices in the order of their labels.
 
     Examples
     --------
@@ -38,12 +55,10 @@ def write(matrix, path, format=None, *, labels=None):
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "path.mtx"
     >>> sg.io.write(sg.generators.path(3), path)
     >>> print(path.read_text())
-    %%MatrixMarket matrix coordinate pattern general
+    %%MatrixMarket matrix coordinate pattern symmetric
     %%GraphBLAS type bool
-    3 3 4
-    1 2
+    3 3 2
     2 1
-    2 3
     3 2
     <BLANKLINE>
     """
@@ -53,70 +68,69 @@ def write(matrix, path, format=None, *, labels=None):
     name = NAMES.get(format, format) or _by_suffix(path) or "matrix_market"
     if name not in _WRITERS:
         raise InvalidValue(f"write: format: got {format!r}, wanted one of {', '.join(_WRITERS)}")
-    rows, cols, values = matrix.to_coo()
-    iso = values.dtype == np.bool_ and bool(values.all())
     if labels is None:
-        labels = getattr(matrix, "labels", None)
-    content = _WRITERS[name](rows, cols, None if iso else values, matrix.shape, labels)
-    opener = gzip.open if os.fspath(path).endswith(".gz") else open
-    with opener(path, "wb") as file:
-        file.write(content)
+        labels = matrix.labels
+    write_bytes(path, _WRITERS[name](matrix, labels))
 
 
-def _matrix_market(rows, cols, values, shape, labels) -> bytes:
+def _matrix_market(matrix, labels) -> bytes:
     import scipy.io  # slow to import, and rarely needed
     import scipy.sparse as sp
 
-    dtype = np.dtype(bool) if values is None else values.dtype
+    rows, cols, values = matrix.to_coo()
+    symmetric = matrix.symmetric is True
+    if symmetric:
+        below = rows >= cols
+        rows, cols, values = rows[below], cols[below], values[below]
+    iso = values.dtype == np.bool_ and bool(values.all())
+    dtype = values.dtype
     name = TYPE_NAMES.get(dtype.name, f"{dtype.name}_t")
-    field = "pattern" if values is None else "real" if dtype.kind == "f" else "integer"
+    field = "pattern" if iso else "real" if dtype.kind == "f" else "integer"
     if dtype == np.uint64:
         field = "unsigned-integer"
-    data = np.ones(rows.size, np.int8) if values is None else values
-    if data.dtype.kind == "b":
-        data = data.astype(np.int8)
+    data = values.astype(np.int8) if dtype.kind == "b" else values
     buffer = io.BytesIO()
+    comment = [f"%GraphBLAS type {name}", *_note.lines("", _note.names_of(labels, matrix.shape))]
     scipy.io.mmwrite(
         buffer,
-        sp.coo_array((data, (rows, cols)), shape),
-        comment=f"%GraphBLAS type {name}",
+        sp.coo_array((data, (rows, cols)), matrix.shape),
+        comment="\n".join(comment),
         field=field,
-        symmetry="general",
+        symmetry="symmetric" if symmetric else "general",
     )
     return buffer.getvalue()
 
 
-def _lines(pattern: str, *columns) -> bytes:
-    return "".join(map(pattern.__mod__, zip(*(column.tolist() for column in columns)))).encode()
+def _of_entries(text):
+    """A writer that takes entries, a shape and labels."""
+    return lambda matrix, labels: text(*matrix.to_coo(), matrix.shape, labels)
 
 
-def _edgelist(rows, cols, values, shape, labels) -> bytes:
-    if labels is not None:
-        labels = np.asarray(labels)
-        if labels.shape != (max(shape),):
-            raise DimensionMismatch(
-                f"write: labels has shape {labels.shape}, the matrix is {shape[0]} x {shape[1]}"
-            )
-        for label in map(str, labels.tolist()):
-            if not LABEL.fullmatch(label):
-                raise InvalidValue(
-                    f"write: label {label!r} would not be read back: it is empty, holds a blank, a comma "
-                    "or a semicolon, or begins like a comment"
-                )
-        rows, cols = labels[rows], labels[cols]
-    if values is None:
-        return _lines("%s\t%s\n", rows, cols)
-    return _lines("%s\t%s\t%r\n", rows, cols, values.astype(np.int8) if values.dtype == np.bool_ else values)
+def _npz(matrix, labels) -> bytes:
+    indptr, indices, values = matrix.to_csr()
+    return npz_file(indptr, indices, values, matrix.shape, labels)
 
 
-def _dimacs(rows, cols, values, shape, labels) -> bytes:
+def _dimacs(matrix, labels) -> bytes:
+    rows, cols, values = matrix.to_coo()
+    shape = matrix.shape
     if shape[0] != shape[1]:
         raise DimensionMismatch(f"write: DIMACS needs a square matrix, this one is {shape[0]} x {shape[1]}")
-    if values is not None and values.dtype.kind not in "iu":
+    if values.dtype.kind not in "iub":
         raise DomainMismatch(f"write: DIMACS needs integer weights, got {values.dtype}")
-    weights = np.ones(rows.size, np.int8) if values is None else values
-    head = f"p sp {shape[0]} {rows.size}\n".encode()
-    return head + _lines("a %d %d %d\n", rows + 1, cols + 1, weights)
+    facts = {} if values.dtype == np.int64 else {"dtype": values.dtype.name}
+    weights = values.astype(np.int8) if values.dtype == np.bool_ else values
+    head = [*_note.lines("c", _note.names_of(labels, shape), **facts), f"p sp {shape[0]} {rows.size}"]
+    arcs = map("a %d %d %d".__mod__, zip((rows + 1).tolist(), (cols + 1).tolist(), weights.tolist()))
+    return ("\n".join([*head, *arcs]) + "\n").encode()
 
 
-_WRITERS = {"matrix_market": _matrix_market, "edgelist": _edgelist, "dimacs": _dimacs}
+_WRITERS = {
+    "matrix_market": _matrix_market,
+    "edgelist": _of_entries(edgelist_text),
+    "dimacs": _dimacs,
+    "metis": _of_entries(metis_text),
+    "npz": _npz,
+    "csv": _of_entries(csv_text),
+    "parquet": _of_entries(parquet_file),
+}

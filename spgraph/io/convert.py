@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain
 
 import numpy as np
 
@@ -103,7 +104,7 @@ def to_scipy(matrix, *, copy=True):
 
 
 # ---- NetworkX ---------------------------------------------------------------------
-def from_networkx(graph, weight="weight", *, dup_op=None, order=None):
+def from_networkx(graph, weight="weight", *, dup_op=None, dtype=None, order=None):
     """A Matrix from a NetworkX graph; vertices are numbered in its node order.
 
     Parameters
@@ -115,6 +116,8 @@ def from_networkx(graph, weight="weight", *, dup_op=None, order=None):
         NetworkX. None, or no edge with the attribute: BOOL, all True.
     dup_op : str or binary operator, optional
         Combines parallel edges; without one they raise.
+    dtype : optional
+        Type of the values; a weight that it cannot hold raises.
     order : {"natural", "degree"}, optional
 
     Returns
@@ -131,13 +134,23 @@ def from_networkx(graph, weight="weight", *, dup_op=None, order=None):
     """
     nodes = list(graph)
     n = len(nodes)
-    rank = {node: number for number, node in enumerate(nodes)}
-    triples = list(graph.edges(data=weight))
-    rows = np.fromiter((rank[edge[0]] for edge in triples), np.int64, len(triples))
-    cols = np.fromiter((rank[edge[1]] for edge in triples), np.int64, len(triples))
+    number = dict(zip(nodes, range(n)))
+    if graph.is_multigraph():
+        ends = list(graph.edges())
+        rows, cols = (np.fromiter((number[edge[k]] for edge in ends), np.int64, len(ends)) for k in (0, 1))
+        found = [] if weight is None else [data for _, _, data in graph.edges(data=weight)]
+    else:  # lists of neighbours are read several times faster than edges
+        lists = [neighbours for _, neighbours in graph.adjacency()]
+        rows = np.repeat(np.arange(n), np.fromiter(map(len, lists), np.int64, n))
+        cols = np.fromiter(map(number.__getitem__, chain.from_iterable(lists)), np.int64, rows.size)
+        found = [] if weight is None else [data.get(weight) for others in lists for data in others.values()]
+        if not graph.is_directed():  # each edge stands in two lists
+            once = np.flatnonzero(rows <= cols)
+            rows, cols = rows[once], cols[once]
+            found = [found[place] for place in once.tolist()] if found else []
     values = np.True_
-    if weight is not None and any(edge[2] is not None for edge in triples):
-        values = _weights([1 if edge[2] is None else edge[2] for edge in triples], triples)
+    if any(value is not None for value in found):
+        values = _weights([1 if value is None else value for value in found], rows, cols, nodes)
     labels = None
     if nodes != list(range(n)):
         labels = np.empty(n, object)
@@ -153,19 +166,15 @@ def from_networkx(graph, weight="weight", *, dup_op=None, order=None):
         labels=labels,
         mirror=None if graph.is_directed() else "symmetric",
     )
-    return build_matrix(tidy(edges, dup_op=dup_op), order)
+    return build_matrix(tidy(edges, dup_op=dup_op, dtype=dtype), order)
 
 
-def _weights(values: list, triples: list) -> np.ndarray:
+def _weights(values: list, rows, cols, nodes: list) -> np.ndarray:
     array = np.array(values)
     if array.dtype.kind not in "biuf" or array.ndim != 1:
-        odd = next(
-            (edge for edge, value in zip(triples, values) if np.array(value).dtype.kind not in "biuf"),
-            triples[0],
-        )
-        raise DomainMismatch(
-            f"from_networkx: edge ({odd[0]!r}, {odd[1]!r}) has weight {odd[2]!r}, wanted a number"
-        )
+        odd = next((k for k, value in enumerate(values) if np.array(value).dtype.kind not in "biuf"), 0)
+        edge = f"({nodes[rows[odd]]!r}, {nodes[cols[odd]]!r})"
+        raise DomainMismatch(f"from_networkx: edge {edge} has weight {values[odd]!r}, wanted a number")
     if array.dtype.kind == "f" and any(isinstance(value, int) and abs(value) > 2**53 for value in values):
         raise DomainMismatch("from_networkx: weights mix floats with integers that FP64 cannot hold")
     return array

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spgraph.io import _note
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Edges, tidy
 from spgraph.io._table import Table
@@ -96,7 +97,7 @@ def dimacs_edges(text: Text) -> Edges:
     rows -= first
     cols -= first
     notes = () if declared else ("no problem line: vertices numbered from 0",)
-    return Edges(
+    edges = Edges(
         rows,
         cols,
         weights[0] if weights else np.True_,
@@ -108,6 +109,7 @@ def dimacs_edges(text: Text) -> Edges:
         notes=notes,
         numbered_from=first,
     )
+    return _note.apply(edges, _note.find(text, b"c", at), text)
 
 
 def _problem(text: Text, at: int, words: list[bytes]) -> tuple[bytes, int, int, int]:

@@ -2,7 +2,8 @@
 
 Blanks, or a comma or semicolon, separate; lines that begin with ``#`` or ``%``
 are comments. Ids are whole numbers or text. They are numbered by rank (numbers
-by size, text by code point), so no vertices appear that the file does not name.
+by size, text by code point), so no vertices appear that the file does not name. What spgraph
+writes says in comments which other vertices there are, and in which order (see `_note`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import re
 
 import numpy as np
 
-from semirings.exceptions import InvalidValue
+from semirings.exceptions import DimensionMismatch, InvalidValue
+from spgraph.io import _note
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Edges, tidy
 from spgraph.io._keys import distinct
@@ -20,10 +22,11 @@ from spgraph.io._report import FormatError
 from spgraph.io._table import Table
 from spgraph.io._text import Text, load
 
-__all__ = ["edgelist_edges", "read_edgelist"]
+__all__ = ["edgelist_edges", "edgelist_text", "rank", "read_edgelist"]
 
 MARKS = b"#%"
 NUMBER = re.compile(rb"[+-]?[0-9]+\Z")
+LABEL = re.compile(r"[^\s,;#%][^\s,;]*")
 HINT = "; ids=str reads ids as text"
 
 
@@ -103,30 +106,42 @@ def edgelist_edges(text: Text, *, weights=True, ids=None, relabel=True, vertices
     if ids not in (None, int, str):
         raise InvalidValue(f"read_edgelist: ids: got {ids!r}, wanted int, str or None")
     shape = _Shape(text, weights, ids)
+    note = _note.find(text, MARKS, shape.data) if vertices is None and relabel else None
+    if note is not None and note.ids is not None and ids is None:
+        shape.take_ids(str if note.ids == "text" else int)
     if shape.ids is str:
-        return _text_edges(text, shape, relabel, vertices)
+        return _note.apply_dtype(_text_edges(text, shape, relabel, vertices, note), note)
     table = Table(text, shape.start, shape.fields, marks=MARKS, comma=shape.comma, more=shape.more, hint=HINT)
     rows, cols, *values = table.read("iin"[: shape.fields])
     for column in (rows, cols):
         table.check_range(column, 0, None, "id")
-    if isinstance(vertices, (int, np.integer)) or not relabel:
+    m = None
+    if note is not None and note.labels is not None:
+        rows, cols, labels = *_places(table, (rows, cols), note.labels), note.labels
+        n = labels.size
+    elif note is not None and note.nrows is not None and note.ncols is not None:
+        n, m, labels = note.nrows, note.ncols, None
+        for column, count in ((rows, n), (cols, m)):
+            table.check_range(column, 0, count - 1, "id")
+    elif isinstance(vertices, (int, np.integer)) or not relabel:
         n, labels = _number_of_vertices(table, rows, cols, vertices), None
     else:
-        rows, cols, labels = _rank(rows, cols, _more_ids(vertices, int))
+        rows, cols, labels = rank(rows, cols, _more_ids(vertices, int))
         n = labels.size
         if np.array_equal(labels, np.arange(n)):
             labels = None
-    return Edges(
+    edges = Edges(
         rows,
         cols,
         values[0] if values else np.True_,
         n,
-        n,
+        n if m is None else m,
         text.name,
         table.fail,
         labels=labels,
         notes=shape.notes,
     )
+    return _note.apply_dtype(edges, note)
 
 
 class _Shape:
@@ -135,7 +150,7 @@ class _Shape:
     def __init__(self, text: Text, weights: bool, ids):
         lines = text.lines(MARKS)
         at, first = next(lines, (len(text.data), b""))
-        self.start = at
+        self.start = self.data = at
         self.notes: tuple[str, ...] = ()
         self.comma = next((mark for mark in (b",", b";") if mark in first), b"")
         self.ids = ids or int
@@ -157,6 +172,10 @@ class _Shape:
             raise text.error(at, f"got {text.line_at(at)!r}, expected 'u v' or 'u v weight'{hint}")
         if weights:
             self.fields = len(words)
+
+    def take_ids(self, ids) -> None:
+        """What the ids are by the file's own word: then no line is a header."""
+        self.ids, self.start, self.notes = ids, self.data, ()
 
     def split(self, line: bytes) -> list[bytes]:
         """Fields of a line."""
@@ -180,17 +199,32 @@ def _number_of_vertices(table: Table, rows, cols, vertices) -> int:
     return int(vertices)
 
 
-def _rank(rows, cols, more) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rank(rows, cols, more) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ranks among the distinct ids, and those ids."""
     top = max(int(rows.max(initial=-1)), int(cols.max(initial=-1)), int(more.max(initial=-1))) + 1
     if top <= 4 * rows.size + 1024:
         seen = np.zeros(top, bool)
         seen[rows] = seen[cols] = seen[more] = True
         labels = np.flatnonzero(seen)
-        rank = np.cumsum(seen) - 1
-        return rank[rows], rank[cols], labels
+        place = np.cumsum(seen) - 1
+        return place[rows], place[cols], labels
     labels = distinct(np.concatenate((rows, cols, more)))
     return np.searchsorted(labels, rows), np.searchsorted(labels, cols), labels
+
+
+def _places(table: Table, columns, labels: np.ndarray) -> list[np.ndarray]:
+    """Positions of ids among the labels."""
+    order = np.argsort(labels)
+    result = []
+    for ids in columns:
+        at = np.searchsorted(labels, ids, sorter=order)
+        places = order[np.minimum(at, labels.size - 1)]
+        known = labels[places] == ids
+        if not known.all():
+            entry = int(known.argmin())
+            raise table.fail(entry, f"id {ids[entry]} is not among the vertices that the file's comments name")
+        result.append(places)
+    return result
 
 
 def _more_ids(vertices, kind):
@@ -215,7 +249,7 @@ def _more_ids(vertices, kind):
 
 
 # ---- ids that are text -------------------------------------------------------------
-def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices) -> Edges:
+def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices, note=None) -> Edges:
     if not relabel or isinstance(vertices, (int, np.integer)):
         raise text.error(shape.start, "ids are text: relabel=False and vertices=<number> need ids 0..n-1")
     sources: list[str] = []
@@ -231,16 +265,23 @@ def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices) -> Edges:
         targets.append(_decode(text, at, words[1]))
         numbers.extend(words[2:3] if shape.fields == 3 else ())
         places.append(at)
-    names = sorted({*sources, *targets, *_more_ids(vertices, str)})
-    rank = {name: number for number, name in enumerate(names)}
-    labels = np.empty(len(names), object)
-    labels[:] = names
 
     def fail(entry, message):
         return text.error(None if entry is None else places[entry], message)
 
-    rows = np.fromiter(map(rank.__getitem__, sources), np.int64, len(sources))
-    cols = np.fromiter(map(rank.__getitem__, targets), np.int64, len(targets))
+    if note is not None and note.labels is not None:
+        names = note.labels.tolist()
+        known = set(names)
+        for entry, ends in enumerate(zip(sources, targets)):
+            if not known.issuperset(ends):
+                raise fail(entry, f"ids {ends} are not among the vertices that the file's comments name")
+    else:
+        names = sorted({*sources, *targets, *_more_ids(vertices, str)})
+    number = {name: place for place, name in enumerate(names)}
+    labels = np.empty(len(names), object)
+    labels[:] = names
+    rows = np.fromiter(map(number.__getitem__, sources), np.int64, len(sources))
+    cols = np.fromiter(map(number.__getitem__, targets), np.int64, len(targets))
     values = _weights(numbers, fail) if shape.fields == 3 else np.True_
     return Edges(
         rows, cols, values, len(names), len(names), text.name, fail, labels=labels, notes=shape.notes
@@ -264,3 +305,31 @@ def _weights(words: list[bytes], fail) -> np.ndarray:
         return table.read("n")[0]
     except FormatError as error:
         raise fail((error.line or 1) - 1, str(error).split(": ", 1)[1]) from None
+
+
+# ---- writing --------------------------------------------------------------------
+def edgelist_text(rows, cols, values, shape, labels) -> bytes:
+    """The file of a matrix that is given as entries."""
+    iso = values.dtype == np.bool_ and bool(values.all())
+    names = _note.names_of(labels, shape)
+    facts = {} if names is not None else {"nrows": shape[0], "ncols": shape[1]}
+    if names is not None:
+        if shape[0] != shape[1]:
+            raise DimensionMismatch(
+                f"write: an edge list with labels needs a square matrix, this one is {shape[0]} x {shape[1]}"
+            )
+        for label in names.tolist():
+            if isinstance(label, str) and not LABEL.fullmatch(label):
+                raise InvalidValue(
+                    f"write: label {label!r} would not be read back: it holds a blank, a comma or a semicolon, or "
+                    "begins like a comment"
+                )
+            if not isinstance(label, str) and label < 0:
+                raise InvalidValue(f"write: label {label} would not be read back: ids are 0 or more")
+        rows, cols = names[rows], names[cols]
+    head = "\n".join(_note.lines("#", names, **facts, dtype=values.dtype.name)) + "\n"
+    columns = [rows.tolist(), cols.tolist()]
+    if not iso:
+        columns.append((values.astype(np.int8) if values.dtype == np.bool_ else values).tolist())
+    pattern = "%s\t%s\n" if iso else "%s\t%s\t%r\n"
+    return (head + "".join(map(pattern.__mod__, zip(*columns)))).encode()

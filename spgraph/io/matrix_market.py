@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spgraph.io import _note
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Edges, tidy
 from spgraph.io._fold import checked_cast
@@ -128,7 +129,7 @@ def matrix_market_edges(text: Text, banner: str | None = None) -> Edges:
         raise table.fail(
             int((rows == cols).argmax()), "a skew-symmetric matrix has no entries on its diagonal"
         )
-    return Edges(
+    edges = Edges(
         rows,
         cols,
         values,
@@ -139,6 +140,7 @@ def matrix_market_edges(text: Text, banner: str | None = None) -> Edges:
         mirror=None if header.symmetry == "general" else header.symmetry,
         numbered_from=1,
     )
+    return _note.apply(edges, _note.find(text, b"%", header.size_at), text)
 
 
 # ---- header ---------------------------------------------------------------------
