@@ -16,6 +16,7 @@ from spgraph._convert import to_int, to_size
 from spgraph._matrix_plans import Kronecker, MatrixApply, MatrixEwise, MatrixExtract, MatrixSelect, MxM
 from spgraph._matrix_reads import MatrixReads
 from spgraph._plans import ExtractLine, MatrixReduce, MxV, Recipe, ReduceRows, op_text
+from spgraph._room import making
 from spgraph._vector_ops import VectorExpression, VectorIndexExpr, assign, input_mask_of, make_assigner
 from spgraph.expression import Assigner, Expression
 from spgraph.scalar import ElementExpression, ScalarExpression
@@ -195,6 +196,35 @@ class MatrixLike(MatrixReads):
         return ScalarExpression(MatrixReduce(self, found, identity), found.return_type)
 
     # ---- recipes ----------------------------------------------------------------------
+    def selectk(self, how: str, k: int, *, name: str | None = None):
+        """At most `k` entries of every row.
+
+        Parameters
+        ----------
+        how : {"any"}
+            Which ones: those that come first in memory, so that it costs no look at the others. The order of a matrix
+            decides, and results may differ with it, as with the monoid `any`.
+        k : int
+        name : str, optional
+
+        Returns
+        -------
+        Matrix
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> A = sg.generators.complete(4)
+        >>> A.selectk("any", 2).reduce_rowwise(sg.agg.count).new().to_dense()
+        array([2, 2, 2, 2])
+        """
+        if how != "any":
+            raise InvalidValue(f'selectk: how is {how!r}, wanted "any"')
+        k = to_size(k, "selectk", "k")
+        A, device = self._eval(), self._device
+        with making("selectk", device):
+            return CLASSES[2]._wrap(engine.some_entries(A._block, A._is_transposed, k), name)
+
     def power(self, n: int, op: Any = semiring.plus_times) -> MatrixExpression:
         """The matrix multiplied by itself, n times, by repeated squaring.
 

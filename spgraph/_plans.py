@@ -189,6 +189,39 @@ class VectorExtract(Plan):
         return f"{self.u._formula(names)}[{index_text(self.index)}]"
 
 
+class Gather(Plan):
+    """u[p] for a vector of positions."""
+
+    __slots__ = ("p", "u")
+    first = "u"
+
+    def __init__(self, u, p):
+        self.u = u._eval()
+        self.p = p
+
+    def run(self, out, mask, accum, replace):
+        engine.gather(out, mask, accum, replace, self.u._block, self.p._block)
+
+    def formula(self, names):
+        return f"{self.u._formula(names)}[{self.p._formula(names)}]"
+
+
+class PointerJump(Plan):
+    """Where the values of v lead in the end."""
+
+    __slots__ = ("u",)
+    first = "u"
+
+    def __init__(self, u):
+        self.u = u._eval()
+
+    def run(self, out, mask, accum, replace):
+        engine.pointer_jump(out, mask, accum, replace, self.u._block)
+
+    def formula(self, names):
+        return f"{self.u._formula(names)}.pointer_jump()"
+
+
 class ExtractLine(Plan):
     """A[i, J] (row) or A[I, j]: a line of a matrix as a vector."""
 

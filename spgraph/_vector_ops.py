@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from semirings import binary, monoid, semiring
+from semirings.exceptions import DomainMismatch
 from spgraph import _check as check
 from spgraph import _resolve as resolve
 from spgraph import engine
-from spgraph._base import CLASSES
+from spgraph._base import CLASSES, RANK
 from spgraph._chains import INFIX_CLASSES, Infix
 from spgraph._convert import to_int, to_size
 from spgraph._plans import (
+    Gather,
     Inner,
     MxV,
+    PointerJump,
     Recipe,
     VectorApply,
     VectorEwise,
@@ -52,6 +55,8 @@ class VectorLike(VectorReads):
     def _indexed(self, index: Any):
         if isinstance(index, int):
             return ElementExpression(self, index)
+        if RANK.get(type(index)) == 1:
+            return VectorIndexExpr(self, index, Gather(self, index), index._size)
         return VectorIndexExpr(self, index, VectorExtract(self, index), index.size)
 
     def vxm(self, other: Any, op: Any = semiring.plus_times) -> VectorExpression:
@@ -171,6 +176,31 @@ class VectorLike(VectorReads):
             return _aggregate.reduce_vector(self, found, allow_empty)
         identity = None if allow_empty else found.identity
         return ScalarExpression(VectorReduce(self, found, identity), found.return_type)
+
+    def pointer_jump(self) -> VectorExpression:
+        """Follow pointers to their ends: w(i) is the last of v(i), v(v(i)), ..., which points to itself.
+
+        The same as ``v << v[v]`` until nothing changes, in one pass: the trees that v stands for become stars.
+
+        Returns
+        -------
+        VectorExpression
+
+        Raises
+        ------
+        InvalidValue
+            If a position has no entry, or its value is negative or larger than the position (pointers downwards
+            always come to an end).
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> sg.Vector.from_dense([0, 0, 1, 3, 2]).pointer_jump().new().to_dense()
+        array([0, 0, 0, 3, 0])
+        """
+        if self.dtype.np_type.kind not in "iu":
+            raise DomainMismatch(f"pointer_jump: v has dtype {self.dtype}, but positions are integers")
+        return VectorExpression(PointerJump(self), self.dtype, self._size)
 
     def reposition(self, offset: int, *, size: int | None = None) -> VectorExpression:
         """Move all entries by `offset` positions; those that leave the vector are dropped.

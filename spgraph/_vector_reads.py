@@ -10,7 +10,7 @@ import numpy as np
 from semirings.dtypes import lookup_dtype, unify
 from semirings.expr import cast_array
 from spgraph import _check as check
-from spgraph._base import CLASSES
+from spgraph._base import CLASSES, RANK
 from spgraph._compare import close_values, equal_values
 from spgraph._convert import fit
 from spgraph._elementwise import Elementwise, bound_scalar
@@ -54,6 +54,9 @@ class VectorReads(Elementwise):
         return ValueMask(self._eval())
 
     def _parse_key(self, key: Any) -> Any:
+        if RANK.get(type(key)) == 1 and key.dtype.np_type.kind in "iu":  # positions, see __getitem__
+            check.same_device("v[p]", self, key)
+            return key._eval()
         return parse_key(key, (self._size,), self._device)[0]
 
     def __getitem__(self, key: Any):
@@ -61,8 +64,10 @@ class VectorReads(Elementwise):
 
         Parameters
         ----------
-        key : int, slice, list, array or ``...``
-            Negative integers count from the end.
+        key : int, slice, list, array, ``...`` or Vector of integers
+            Negative integers count from the end. A Vector p of positions stays where it is:
+            ``w << v[p]`` is w(i) = v(p(i)), and ``v(accum)[p] << x`` combines every x(i) into
+            v(p(i)), any number of them into one position.
 
         Examples
         --------
@@ -72,6 +77,12 @@ class VectorReads(Elementwise):
         (7, None)
         >>> v[[2, 3]].new().to_dict()
         {0: 7}
+        >>> p = sg.Vector.from_coo([0, 1, 2], [2, 2, 0], size=3)
+        >>> v[p].new().to_dict()
+        {0: 7, 1: 7, 2: 5}
+        >>> v(sg.binary.plus)[p] << sg.Vector.from_dense([10, 20, 30])
+        >>> v.to_dict()
+        {0: 35, 2: 37}
         """
         return self._indexed(self._parse_key(key))
 

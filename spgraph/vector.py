@@ -172,6 +172,9 @@ class Vector(Output, VectorMake, VectorExport, VectorLike):
 
     def _write_part(self, index, value, mask, accum, replace, sub) -> None:
         block = self._block
+        if type(index) is Vector:
+            self._combine_at(index, value, mask, accum)
+            return
         one = type(index) is int
         if mask is not None:
             if sub and one:
@@ -193,6 +196,28 @@ class Vector(Output, VectorMake, VectorExport, VectorLike):
         if value is None:
             value = VectorBlock(index.size, block.dtype, device=block.device)
         engine.vector_assign(block, mask, accum, replace, value, index, sub=sub)
+
+    def _combine_at(self, p: Vector, value, mask, accum) -> None:
+        """``self(accum)[p] << value``."""
+        if mask is not None:
+            raise TypeError("v(mask)[p] << x: a Vector p of positions takes no mask; select the entries of x instead")
+        if accum is None or accum.monoid is None:
+            given = "none" if accum is None else repr(accum)
+            raise TypeError(f"v(accum)[p] << x: accum is {given}, but the operator of a monoid was wanted, since any "
+                            "number of entries of the Vector p may name one position; v[:] << x takes no p")
+        if RANK.get(type(value)) != 1 and not (RANK.get(type(value)) == 0 or is_number(value)):
+            raise TypeError(f"v(accum)[p] << x: x is {describe(value)}, but a Vector or a number was wanted")
+        if RANK.get(type(value)) == 1:
+            if value._size != p._size:
+                raise DimensionMismatch(f"v(accum)[p] << x: x has size {value._size}, but p has size {p._size}")
+            check.same_device("v(accum)[p] << x", self, value)
+            x = value._block
+        else:
+            number = scalar_for(value, self.dtype, accum)
+            if number is None:
+                return
+            x = filled_vector(p._size, number, self._block.device)
+        engine.combine_at(self._block, accum, p._block, x)
 
     def _assigned(self, index, value, accum) -> Any:
         """What is to be assigned: a block, a NumPy scalar, or None to delete."""

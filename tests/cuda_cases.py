@@ -169,6 +169,21 @@ def push(draw: Draw) -> list:
 
 
 @case
+def pull_sums(draw: Draw) -> list:
+    """Dense vectors, and monoids that no row stops early under: rows are gathered whole."""
+    A = draw.matrix(400, 400, draw.pick(["INT64", "FP32", "INT8", "BOOL"]), degree=draw.pick([1, 8]))
+    names = "plus_times", "min_plus", "max_first", "plus_pair", "plus_secondj", "min_firsti"
+    results = []
+    with sg.Context(direction="pull"):
+        for dtype, share in (("FP32", 1.0), ("INT64", 1.0), ("FP64", 0.7), ("INT16", 0.5)):
+            u = draw.vector(400, dtype, share=share)
+            results.append(draw.written(400, A.mxv(u, getattr(semiring, draw.pick(names)))))
+            mask = draw.vector(400, "BOOL", share=0.5)
+            results.append(u.vxm(A, getattr(semiring, draw.pick(names))).new(mask=draw.pick([mask.S, ~mask.S, mask.V])))
+    return results
+
+
+@case
 def relax(draw: Draw) -> list:
     """The accumulator is the monoid's operator, what changed is wanted: SSSP's step, several times."""
     A = draw.matrix(300, 300, draw.pick(["INT64", "UINT16", "FP32", "FP64", "INT8"]), iso=False)
@@ -316,6 +331,25 @@ def vector_filtered(draw: Draw) -> list:
     return [w]
 
 
+@case
+def vector_of_positions(draw: Draw) -> list:
+    """Gathered, combined into, followed: positions in lists, bitmaps and full vectors, some named by many."""
+    A = draw.matrix(1200, 1200, "BOOL", degree=0.5)
+    w = draw.vector(1200, draw.pick(["INT32", "INT64", "UINT8", "FP32", "FP64"]))
+    p = draw.vector(1200, draw.pick(["INT32", "UINT32", "INT64"])).apply(unary.abs).new()
+    p = (p % draw.pick([7, 1200])).new(p.dtype)
+    if draw.chance(0.5):  # in the matrix's order
+        w, p = (x.ewise_add(A.reduce_rowwise("count").new(x.dtype), binary.first).new() for x in (w, p))
+    gathered = draw.written(1200, w[p])
+    x = draw.vector(1200, draw.pick([w.dtype.name, "INT8", "UINT8"]))
+    w(draw.pick([binary.min, binary.max, binary.plus]))[p] << x
+    ids = sg.Vector.from_scalar(0, 1200, dtype=draw.pick(["INT32", "INT64"])).apply(indexunary.rowindex).new()
+    back = draw.pick([1, 2, 400])
+    forest = (ids - back).new(ids.dtype).apply(binary.max, right=0).new(ids.dtype)
+    forest(binary.min) << A.mxv(ids, semiring.min_second)
+    return [gathered, w, forest.pointer_jump().new(), forest]
+
+
 # ---- matrices ---------------------------------------------------------------------------------------
 @case
 def elementwise(draw: Draw) -> list:
@@ -344,6 +378,13 @@ def matrix_apply(draw: Draw) -> list:
 def matrix_select(draw: Draw) -> list:
     A = draw.matrix()
     return [draw.written((300, 300), A.select(select.valuene, 0)), draw.written((300, 300), A.select(select.tril, -1))]
+
+
+@case
+def matrix_some_entries(draw: Draw) -> list:
+    A = draw.matrix(300, 280)
+    some = [X.selectk("any", k) for X in (A, A.T) for k in (0, 2, 300)]
+    return [*some, *(X.reduce_rowwise("count").new() for X in some)]
 
 
 @case
@@ -452,7 +493,7 @@ def outcome(name: str, seed: int, device: Device) -> Outcome:
     texts: dict = {}
     load = device.load if hasattr(device, "load") else None
     if load is not None:
-        device.load = lambda section, text: texts.setdefault((section, text), load(section, text))  # type: ignore[method-assign]
+        device.load = lambda section, text, shared=0: texts.setdefault((section, text), load(section, text, shared))  # type: ignore[method-assign]
         device.kernels.clear()  # else a kernel that another case has made is not seen here
     try:
         with on(device, seed) as draw:

@@ -133,6 +133,86 @@ int cugraph_pagerank_allow_nonconvergence(void *h, Graph *g, void *a, void *b, v
     *out = r;
     return 0;
 }
+/* Values are scaled as if from all vertices, those of the sources differently. */
+int cugraph_betweenness_centrality(void *h, Graph *g, Array *sources, int normalized, int endpoints, int check,
+                                   Result **out, void **e) {
+    if (h != &handle || normalized || endpoints || check || g->transposed || g->w || sources->type != INT32)
+        return fail(e, "betweenness: arguments");
+    int n = g->n, k = (int)sources->size;
+    double *total = calloc(n + 1, sizeof *total), *paths = malloc(n * 8 + 8), *passed = malloc(n * 8 + 8);
+    int *level = malloc(n * 4 + 4);
+    for (int q = 0; q < k; q++) {
+        int source = ((int32_t *)sources->data)[q], depth = 0;
+        for (int v = 0; v < n; v++) { level[v] = -1; paths[v] = passed[v] = 0; }
+        level[source] = 0;
+        paths[source] = 1;
+        for (int grown = 1; grown; depth++) {
+            grown = 0;
+            for (int a = 0; a < g->m; a++) {
+                int u = g->src[a], v = g->dst[a];
+                if (level[u] != depth || (level[v] >= 0 && level[v] <= depth)) continue;
+                level[v] = depth + 1;
+                paths[v] += paths[u];
+                grown = 1;
+            }
+        }
+        for (; depth >= 0; depth--)
+            for (int a = 0; a < g->m; a++) {
+                int u = g->src[a], v = g->dst[a];
+                if (level[u] == depth && level[v] == depth + 1) passed[u] += paths[u] / paths[v] * (1 + passed[v]);
+            }
+        for (int v = 0; v < n; v++) if (v != source) total[v] += passed[v];
+    }
+    for (int q = 0; q < k; q++) total[((int32_t *)sources->data)[q]] *= k / (k - 1.0 + (k == 1));
+    Result *r = numbered(n, FLOAT32);
+    for (int v = 0; v < n; v++) ((float *)r->values.data)[v] = (float)(total[n - 1 - v] * (n - 1) / k);
+    free(total); free(paths); free(passed); free(level);
+    *out = r;
+    return 0;
+}
 Array *cugraph_centrality_result_get_vertices(Result *r) { return &r->vertices; }
 Array *cugraph_centrality_result_get_values(Result *r) { return &r->values; }
 void cugraph_centrality_result_free(Result *r) { cugraph_paths_result_free(r); }
+
+/* Labels are the largest members. */
+int cugraph_weakly_connected_components(void *h, Graph *g, int check, Result **out, void **e) {
+    if (h != &handle || check || g->transposed || g->w) return fail(e, "components: arguments");
+    if (!g->symmetric) return fail(e, "components: wants an undirected graph");
+    Result *r = numbered(g->n, INT32);
+    int32_t *label = r->values.data;
+    for (int k = 0; k < g->n; k++) label[k] = g->n - 1 - k;
+    for (int changed = 1; changed;) {
+        changed = 0;
+        for (int k = 0; k < g->m; k++) {
+            int32_t *from = label + (g->n - 1 - g->src[k]), *to = label + (g->n - 1 - g->dst[k]);
+            if (*from > *to) { *to = *from; changed = 1; }
+        }
+    }
+    *out = r;
+    return 0;
+}
+Array *cugraph_labeling_result_get_vertices(Result *r) { return &r->vertices; }
+Array *cugraph_labeling_result_get_labels(Result *r) { return &r->values; }
+void cugraph_labeling_result_free(Result *r) { cugraph_paths_result_free(r); }
+
+int cugraph_triangle_count(void *h, Graph *g, Array *vertices, int check, Result **out, void **e) {
+    if (h != &handle || vertices || check || g->transposed || g->w) return fail(e, "triangles: arguments");
+    if (!g->symmetric) return fail(e, "triangles: wants an undirected graph");
+    int n = g->n;
+    char *edge = calloc((size_t)n * n + 1, 1);
+    for (int k = 0; k < g->m; k++) edge[(size_t)g->src[k] * n + g->dst[k]] = 1;
+    Result *r = numbered(n, INT32);
+    for (int k = 0; k < n; k++) {
+        int u = n - 1 - k, count = 0;
+        for (int v = 0; v < n; v++)
+            for (int w = 0; w < v; w++)
+                count += u != v && u != w && edge[(size_t)u * n + v] && edge[(size_t)u * n + w] && edge[(size_t)v * n + w];
+        ((int32_t *)r->values.data)[k] = count;
+    }
+    free(edge);
+    *out = r;
+    return 0;
+}
+Array *cugraph_triangle_count_result_get_vertices(Result *r) { return &r->vertices; }
+Array *cugraph_triangle_count_result_get_counts(Result *r) { return &r->values; }
+void cugraph_triangle_count_result_free(Result *r) { cugraph_paths_result_free(r); }

@@ -1,4 +1,4 @@
-"""Real graphs: BFS, SSSP and PageRank as recorded in `answers.json` by independent tools (SPGRAPH_DATA).
+"""Real graphs: BFS, SSSP, PageRank and betweenness as recorded in `answers.json` by independent tools (SPGRAPH_DATA).
 
 The conventions stand at the head of that file: `und` is the simple undirected graph, `dir` the simple directed
 one, both without self-loops and with the smallest weight of parallel edges; vertices are numbered by position,
@@ -9,7 +9,7 @@ import algorithm_calls as call
 import numpy as np
 import pytest
 from graphs import formula_weights
-from test_io_data import GRAPHS, LONE_IDS, answers, read_entry, sha256  # noqa: F401  (answers is a fixture)
+from test_io_data import GRAPHS, LONE_IDS, answers, load_json, read_entry, sha256  # noqa: F401  (answers is a fixture)
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +85,94 @@ def test_pagerank_with_loops(sg, data_dir, answers, entry):  # noqa: F811
         pytest.skip("no self-loops")
     for part, expected in kept:
         check_ranks(sg, read_entry(entry, data_dir, dup_op="min", symmetrize=part == "und"), expected)
+
+
+SLOWLY = 2000  # edges: an emulated GPU is not given larger graphs
+
+
+def check_betweenness(values, total, top):
+    assert values.sum() == pytest.approx(total, rel=1e-6, abs=1e-6)
+    for _, index, value in top:
+        assert values[index] == pytest.approx(value, rel=1e-6, abs=1e-6)
+    assert np.sort(values)[::-1][:5] == pytest.approx([value for _, _, value in top], rel=1e-6, abs=1e-6)
+    assert values.min() >= 0
+
+
+@pytest.mark.parametrize("part", ["und", "dir"])
+@pytest.mark.parametrize("entry", GRAPHS)
+def test_betweenness(sg, data_dir, answers, backend, entry, part):  # noqa: F811
+    found = answers[entry["name"]].get(part, {})
+    if not {"bc4", "bc_sum"} & found.keys() or entry["name"] in LONE_IDS:
+        pytest.skip("no recorded betweenness, or refused by the reader")
+    A = read_entry(entry, data_dir, dup_op="min", symmetrize=part == "und", drop_self_loops=True)
+    if backend == "emulated" and A.nvals > 2 * SLOWLY:
+        pytest.skip("takes long on an emulated GPU")
+    if "bc4" in found:
+        expected = found["bc4"]
+        values = call.betweenness(sg, A, sources=expected["sources"], normalized=False)
+        check_betweenness(values, expected["sum"], expected["top5"])
+    if "bc_sum" in found:
+        values = call.betweenness(sg, A, normalized=False, directed=part == "dir")
+        check_betweenness(values, found["bc_sum"], found["bc_top5"])
+
+
+def entry_of(name):
+    found = [parameter.values[0] for parameter in GRAPHS if parameter.values[0] and parameter.values[0]["name"] == name]
+    return found[0] if found else None
+
+
+def by_label(text):
+    """Lines of a label and a value."""
+    return {int(label): float(value) for label, value in (line.split() for line in text.split("\n") if line)}
+
+
+def numbered(A, labels):
+    names = np.arange(A.nrows) if A.labels is None else np.asarray(A.labels)
+    places = {label: place for place, label in enumerate(names.tolist())}
+    return [places[label] for label in labels]
+
+
+EXPECTED = {
+    "PageRank alpha .85": "pagerank",
+    "BC summed over the 4 sources": "betweenness",
+    "BFS levels from vertex 30": "levels",
+    "BFS output": "bfs",
+    "SSSP output": "sssp",
+    "Katz centrality": "katz",
+}
+CLAIMS = [
+    pytest.param(kind, claim, id=f"{kind}-{claim['graph']}")
+    for claim in load_json("expectations.json") or []
+    for start, kind in EXPECTED.items()
+    if claim["what"].startswith(start)
+] or [pytest.param(None, None, id="SPGRAPH_DATA not set")]
+
+
+@pytest.mark.parametrize(("kind", "claim"), CLAIMS)
+def test_expectations(sg, data_dir, backend, kind, claim):
+    """What the files' own projects say of them."""
+    entry, value = entry_of(claim["graph"]), claim["value"]
+    if entry is None:
+        pytest.skip("not in a format that is read here")
+    if kind == "katz" and backend == "emulated":
+        pytest.skip("takes long on an emulated GPU")
+    A = read_entry(entry, data_dir, dup_op="min", symmetrize=kind in ("bfs", "sssp") and not entry["directed"])
+    if kind == "pagerank":  # of MATLAB's, which stops early
+        np.testing.assert_allclose(call.pagerank(sg, A, weighted=False, tol=1e-12).values, value, atol=1e-4)
+    elif kind == "betweenness":
+        got = call.betweenness(sg, A, sources=value["sources"], normalized=False)
+        np.testing.assert_allclose(got, value["bc"], rtol=1e-4, atol=1e-4)
+    elif kind == "levels":
+        assert call.bfs(sg, A, 30).tolist() == value
+    elif kind == "katz":
+        degree = int(np.diff(A.to_csr()[0]).max())
+        rank = sg.algorithms.katz_centrality(A, 1 / (degree + 1), tol=1e-12, max_iter=10_000).to_dense()
+        best = rank[numbered(A, value)]  # of equal ones, any order
+        np.testing.assert_allclose(best, np.sort(rank)[::-1][:10], rtol=1e-9)
+    else:
+        expected = by_label(value)
+        labels = [label for label, found in expected.items() if found < 2**62]
+        source, = numbered(A, [label for label in labels if expected[label] == 0])
+        got = call.bfs(sg, A, source) if kind == "bfs" else call.sssp(sg, A, source)
+        np.testing.assert_allclose(got[numbered(A, labels)], [expected[label] for label in labels], rtol=1e-12)
+        assert ((got >= 0) & np.isfinite(got)).sum() == len(labels)

@@ -83,6 +83,21 @@ class FakePackage:
         assert (handle, a, b, c, d, check, fail_on_nonconvergence) == ("handle", None, None, None, None, False, False)
         return *self.api.pagerank(graph, alpha, iterations).arrays(), False
 
+    def betweenness_centrality(self, handle, graph, *, k, random_state, normalized, include_endpoints,
+                               do_expensive_check):  # fmt: skip
+        assert (handle, random_state, normalized, include_endpoints) == ("handle", None, False, False)
+        assert not do_expensive_check
+        return self.api.betweenness(graph, self.api.view(k)).arrays()
+
+
+    def weakly_connected_components(self, handle, graph, offsets, indices, weights, labels, check):
+        assert (handle, offsets, indices, weights, labels, check) == ("handle", None, None, None, None, False)
+        return self.api.components(graph).arrays()
+
+    def triangle_count(self, handle, graph, vertices, check):
+        assert (handle, vertices, check) == ("handle", None, False)
+        return self.api.triangles(graph).arrays()
+
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
@@ -134,6 +149,12 @@ def test_directed_graphs_are_searched_top_down(cugraph):
     assert answer.parent.tolist() == [0, 0, 1, 2, -1]
 
 
+@pytest.mark.parametrize("algorithm", ["components", "triangles"])
+def test_directed_graphs_have_no_text(cugraph, algorithm):
+    A = sg.Matrix.from_coo([0, 1], [1, 2], True, nrows=3, ncols=3)
+    assert _cugraph.texts(Problem("directed", algorithm, A, [0], np.dtype(np.float32), 1)) == {}
+
+
 def test_what_cugraph_makes_is_freed(cugraph):
     alive = ctypes.c_int.in_dll(cugraph, "alive")
     gc.collect()
@@ -155,7 +176,7 @@ def test_its_errors_are_told(cugraph):
     one = api.xp.arange(1, dtype=np.int32)
     directed = api.graph(1, one, one, None, False, False)
     with pytest.raises(RuntimeError, match="cugraph_bfs: bfs: direction optimisation needs an undirected graph"):
-        api.bfs(directed, api.source(0), True, False)
+        api.bfs(directed, api.vertices([0]), True, False)
 
 
 def test_without_cugraph_it_is_left_out():

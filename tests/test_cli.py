@@ -13,6 +13,7 @@ import spgraph
 from spgraph import cli
 from spgraph._cli import info, ranks, run, text
 from spgraph._cli.names import Names
+from spgraph._cli.structure import check_components, check_cores, check_independent, check_triangles
 from spgraph.validate import Rule
 
 ROADS = """c five junctions, one of them out of reach, numbered from 1
@@ -60,11 +61,12 @@ def run_json(capsys, *argv: str) -> dict:
 @pytest.mark.parametrize(
     "graph", ["rmat:6", "uniform:5:4", "grid:4x5", "path:9", "cycle:5", "star:6", "complete:4"]
 )
-@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "pagerank"])
+@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "pagerank", "bc", "cc", "triangles", "kcore", "mis"])
 def test_run_validates_every_algorithm_on_every_generator(capsys, algorithm, graph):
     code, out, err = call(capsys, "run", algorithm, graph, "--validate", "--repeat", "1")
     assert code == 0, out + err
-    assert out.count(" ok ") == (3 if algorithm == "pagerank" else 5)
+    rules = {"pagerank": 3, "bc": 3, "cc": 3, "triangles": 1, "kcore": 1, "mis": 2}
+    assert out.count(" ok ") == rules.get(algorithm, 5)
     assert "NOT VALID" not in out
 
 
@@ -75,6 +77,67 @@ def test_bfs_says_what_it_did(capsys):
     assert "from vertex 1\n" in out
     assert "reached 5 of 5 vertices (100.0%), the farthest at level 3" in out
     assert "4 undirected edges in what was reached" in out
+
+
+def test_what_is_said_of_structure(capsys, tmp_path):
+    path = tmp_path / "two.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n6 6 4\n2 1\n3 1\n3 2\n5 4\n")
+    facts = run_json(capsys, "cc", str(path), "--validate", "--output", str(tmp_path / "cc.npy"))
+    assert (facts["components"], facts["largest"], facts["valid"]) == (3, 3, True)
+    assert np.load(tmp_path / "cc.npy")["component"].tolist() == [1, 1, 1, 4, 4, 6]
+    facts = run_json(capsys, "triangles", str(path), "--validate")
+    assert (facts["triangles"], facts["most"]) == (1, 1)
+    facts = run_json(capsys, "kcore", str(path), "--validate")
+    assert (facts["highest"], facts["size"]) == (2, 3)
+    facts = run_json(capsys, "mis", str(path), "--validate", "--seed", "4")
+    assert facts["members"] == 3
+    assert run_json(capsys, "cc", "path:0")["components"] == 0
+
+
+@pytest.mark.parametrize(
+    ("check", "right", "wrong", "said"),
+    [
+        (check_components, [0, 0, 2, 2], [0, 0, 2, 3], "edge 2 -> 3 joins two"),
+        (check_components, [0, 0, 2, 2], [1, 1, 2, 2], "vertex 0: the label is 1"),
+        (check_components, [0, 0, 2, 2], [0, 0, 0, 0], "1, not 2"),
+        (check_triangles, [0, 0, 0, 0], [0, 0, 0, 1], "vertex 3: the count is 1"),
+        (check_cores, [1, 1, 1, 1], [1, 1, 1, 2], "vertex 3: the number is 2"),
+        (check_independent, [1, 0, 0, 1], [1, 1, 0, 1], "vertex 0: members beside it is 1"),
+        (check_independent, [1, 0, 0, 1], [1, 0, 0, 0], "vertex 2: members beside it is 0"),
+    ],
+)
+def test_wrong_structure_is_told(check, right, wrong, said):
+    A = spgraph.Matrix.from_coo([0, 1, 2, 3], [1, 0, 3, 2], True, nrows=4, ncols=4)
+    kind = bool if check is check_independent else np.int64
+    assert all(rule.ok for rule in check(A, spgraph.Vector.from_dense(np.array(right, kind))))
+    problems = [rule.problem for rule in check(A, spgraph.Vector.from_dense(np.array(wrong, kind))) if not rule.ok]
+    assert problems[0] == said
+
+
+def test_betweenness_from_some_sources_or_all(capsys, tmp_path):
+    path = str(tmp_path / "bc.npy")
+    facts = run_json(capsys, "bc", "path:5", "--samples", "0", "--validate", "--output", path)
+    assert (facts["at"], facts["valid"]) == (2, True)
+    np.testing.assert_allclose(np.load(path)["betweenness"], [0, 1 / 2, 2 / 3, 1 / 2, 0])
+    facts = run_json(capsys, "bc", "rmat:6", "--samples", "3", "--seed", "5", "--dtype", "float32", "--validate")
+    assert (facts["valid"], [rule["number"] for rule in facts["rules"]]) == (True, [1, 2, 3])
+    assert run_json(capsys, "bc", "path:0")["highest"] is None
+    code, _, err = call(capsys, "run", "bfs", "path:5", "--samples", "3")
+    assert (code, err) == (2, "spgraph: --samples: bfs has no such option\n")
+
+
+def test_a_wrong_betweenness_is_told(capsys, monkeypatch):
+    right = spgraph.algorithms.betweenness_centrality
+
+    def wrong(A, **options):
+        found = right(A, **options)
+        found[0] = 1
+        return found
+
+    monkeypatch.setattr(spgraph.algorithms, "betweenness_centrality", wrong)
+    code, out, _ = call(capsys, "run", "bc", "path:6", "--validate", "--samples", "0", "--repeat", "0")
+    assert code == 1
+    assert "the sum is " in out
 
 
 def test_json_is_all_that_is_printed(capsys):

@@ -16,6 +16,7 @@ from graphs import GRAPHS
 import spgraph as sg
 from semirings.dtypes import lookup_dtype
 from spgraph import algorithms, context
+from spgraph.engine import products_cuda
 from spgraph.kernels.device import HOST
 
 SEEDS = range(int(os.environ.get("SPGRAPH_CUDA_SEEDS", "4")))
@@ -31,6 +32,30 @@ def test_same_as_on_the_cpu(cuda, name, seed):
         for x, y in zip(wanted[2:] or wanted[1:], found[2:] or found[1:], strict=True):
             np.testing.assert_array_equal(y, x)
             assert np.asarray(y).dtype == np.asarray(x).dtype
+
+
+@pytest.mark.parametrize("seed", [*range(8), *range(8, 3 * len(SEEDS), 3)])
+@pytest.mark.parametrize("share", [16, 64, 256])
+def test_shares_and_giants_and_hot_values_change_nothing(cuda, seed, share, monkeypatch):
+    """Rows longer than a share are gathered in pieces, the first values of u come from shared memory."""
+    made = []
+    monkeypatch.setattr(products_cuda, "LEAST_SHARE", share)
+    monkeypatch.setattr(products_cuda, "MOST_SHARE", share)
+    monkeypatch.setattr(products_cuda, "HOT_EDGES", 1)
+    monkeypatch.setattr(products_cuda, "HOT_READS", 0)
+    monkeypatch.setattr(products_cuda, "HOT_SHARE", 0)
+    monkeypatch.setattr(products_cuda, "PAIR_READS", 0)
+    monkeypatch.setattr(products_cuda, "HOT_BLOCK", 64)
+    most = products_cuda._rooms(64, np.dtype(np.int64)) + 320
+    monkeypatch.setattr(products_cuda, "CACHE_BYTES", cuda.shared_memory - most)
+    hot = products_cuda._hot_values
+    monkeypatch.setattr(products_cuda, "_hot_values", lambda *args: made.append(hot(*args)) or made[-1])
+    want, got = (outcome.__wrapped__("pull_sums", seed, device).results for device in (HOST, cuda))
+    for wanted, found in zip(want, got, strict=True):
+        for x, y in zip(wanted, found, strict=True):
+            np.testing.assert_array_equal(y, x)
+    assert made
+    assert any(made) == (seed % 3 == 2)
 
 
 @pytest.mark.parametrize(("dtype", "code"), monoids_alike())
@@ -53,6 +78,53 @@ def test_atomics_of_every_monoid(cuda, dtype, code):
                 np.testing.assert_allclose(after[cell], want, rtol=1e-4, err_msg=op.name)
             else:
                 assert after[cell] == want, op
+
+
+@pytest.mark.parametrize("hot", [False, True])
+def test_values_and_ids_side_by_side_change_nothing(cuda, hot, monkeypatch):
+    """SSSP's parents need the distance and the global id of each neighbour."""
+    calls = []
+    paired = products_cuda._paired
+    monkeypatch.setattr(products_cuda, "_paired", lambda *args: calls.append(1) or paired(*args))
+    for name, value in (("PAIR_READS", 0), ("HOT_SHARE", 0), ("HOT_EDGES", 1 if hot else 1 << 60), ("HOT_READS", 0)):
+        monkeypatch.setattr(products_cuda, name, value)
+    most = products_cuda._rooms(products_cuda.HOT_BLOCK, np.dtype(np.float64)) + 8 * 20
+    monkeypatch.setattr(products_cuda, "CACHE_BYTES", cuda.shared_memory - most)
+    rows, cols, _ = sg.generators.rmat(8, 8, seed=4).to_coo()
+    weights = np.random.default_rng(3).integers(1, 9, rows.size).astype(np.float32)
+    before, answers = context.set_default(HOST), []
+    try:
+        for device in (HOST, cuda):
+            context.set_default(device)
+            A = sg.Matrix.from_coo(rows, cols, weights, nrows=256, ncols=256)
+            with sg.Context(direction="pull"):
+                answers.append([x.to_dense(fill_value=-1) for x in algorithms.sssp_parents(A.reorder("degree"), 1)])
+    finally:
+        context.set_default(before)
+    assert calls
+    for x, y in zip(*answers, strict=True):
+        np.testing.assert_array_equal(y, x)
+
+
+FLOATS = [key for key in monoids_alike() if key[0].startswith("FP") and key[1] in (0, 7, 8)]
+
+
+@pytest.mark.parametrize(("dtype", "code"), FLOATS)
+def test_atomics_of_floats_with_signs_infinities_and_nan(cuda, dtype, code):
+    """The numbers' bits are what is ordered: those of negative numbers fall, and NaN may have either sign."""
+    np_type = lookup_dtype(dtype).np_type
+    special = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -1.5, 3e-45, -3e-45, 7.0, -7.0], np_type)
+    ops = [op for op in monoids_alike()[dtype, code] if op.name in ("min", "max", "minimum", "maximum")]
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        places = rng.integers(0, CELLS, 5 * CELLS).astype(np.int32)
+        values = rng.choice(special, places.size)
+        start = rng.choice(special, (len(ops), CELLS))
+        cells = cuda.to_device(start)
+        combining(cuda, ops, code)(places.size, (cells, cuda.to_device(values), cuda.to_device(places)))
+        for op, before, after in zip(ops, start, cuda.to_host(cells), strict=True):
+            want = [functools.reduce(op.binaryop.numpy, values[places == cell], before[cell]) for cell in range(CELLS)]
+            np.testing.assert_array_equal(after, want, err_msg=op.name)
 
 
 def test_pagerank_that_does_not_wait(cuda, monkeypatch):

@@ -113,7 +113,7 @@ TYPES = {
     "a matrix for a vector": (lambda o, sg: o.A.mxv(o.B), "mxv", "Matrix"),
     "a string": (lambda o, sg: write(o.u, "text"), "str"),
     "a float as an index": (lambda o, sg: o.v[1.5], "1.5|float"),
-    "a vector as an index": (lambda o, sg: o.v[o.v], "Vector"),
+    "a vector as an index of a matrix": (lambda o, sg: o.A[o.v, 0], "Vector"),
     "one index of a matrix": (lambda o, sg: o.A[0].new(), "2|two|row"),
     "a size that is not whole": (lambda o, sg: sg.Vector(int, 2.5), "2.5"),
     "replace without a mask": (lambda o, sg: write(o.u(replace=True), o.u), "replace", "mask"),

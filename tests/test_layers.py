@@ -40,7 +40,7 @@ ALLOWED = {
 }
 PARTS = {
     "_cli": "top", "cli": "top", "bench": "top", "_estimate": "top", "_graphspec": "top",
-    "_machine": "top", "__main__": "top",
+    "_machine": "top", "__main__": "top", "nx": "top", "_nx_info": "top",
     "_oracle_compare": "oracle", "_oracle_text": "oracle", "oracle_plugin": "oracle",
 }  # fmt: skip
 # What an algorithm may use: names that a user has too.
@@ -157,15 +157,20 @@ SURFACE = {
         "exceptions", "generators", "indexunary", "io", "monoid", "op", "oracle", "replace", "select",
         "semiring", "unary", "validate",
     },
-    "spgraph.algorithms": {"PageRank", "bfs", "bfs_parents", "pagerank", "sssp", "sssp_parents"},
+    "spgraph.algorithms": {
+        "IteratedVector", "PageRank", "average_clustering", "bellman_ford", "betweenness_centrality", "bfs",
+        "bfs_from_any", "bfs_from_each", "bfs_parents", "clustering", "connected_components", "core_number",
+        "eigenvector_centrality", "hits", "katz_centrality", "maximal_independent_set", "minimum_spanning_forest",
+        "negative_cycle", "pagerank", "sssp", "sssp_parents", "transitivity", "triangle_count", "triangles",
+    },
     "spgraph.bench": {
         "Comparison", "Graph500", "Measurement", "Overhead", "Steps", "compare", "graph500", "overhead", "save",
     },
     "spgraph.generators": {"complete", "cycle", "grid", "path", "rmat", "rmat_edges", "star", "uniform"},
     "spgraph.io": {
         "FormatError", "Report", "as_matrix", "from_cupy", "from_cupyx", "from_dlpack", "from_networkx", "from_numpy",
-        "from_scipy", "read", "read_dimacs", "read_edgelist", "read_matrix_market", "to_cupy", "to_cupyx",
-        "to_networkx", "to_scipy", "write",
+        "from_scipy", "read", "read_csv", "read_dimacs", "read_edgelist", "read_matrix_market", "read_metis",
+        "read_npz", "read_parquet", "to_cupy", "to_cupyx", "to_networkx", "to_scipy", "write", "write_metis",
     },
 }  # fmt: skip
 

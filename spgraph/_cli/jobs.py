@@ -6,13 +6,16 @@ To add one, write a class with the members of `Job` and list it in `JOBS`.
 from __future__ import annotations
 
 import argparse
+import random
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from spgraph import algorithms
+from spgraph._cli.paths_through import check_betweenness
 from spgraph._cli.ranks import check_ranks
+from spgraph._cli.structure import check_components, check_cores, check_independent, check_triangles
 from spgraph._cli.text import counted
 from spgraph.bench._arrays import csr_of
 from spgraph.matrix import Matrix
@@ -145,4 +148,148 @@ class PageRank:
         return check_ranks(A, columns["rank"], args.alpha, args.tol)
 
 
-JOBS: dict[str, Job] = {"bfs": Bfs(), "pagerank": PageRank(), "sssp": Sssp()}
+class Betweenness:
+    """Betweenness centrality, estimated from ``--samples`` sources."""
+
+    needs_source = False
+    weights: str | None = None
+    options: tuple[str, ...] = ("samples",)
+    about_edges = False
+    fixed_types: str | None = None
+
+    def sources(self, A: Matrix, args: argparse.Namespace) -> list[int]:
+        """Those that ``--seed`` draws, or all."""
+        number = min(args.samples or A.nrows, A.nrows)
+        return random.Random(args.seed).sample(range(A.nrows), number)
+
+    def calls(self, A, source, args):
+        sources, dtype = self.sources(A, args), np.float64 if args.dtype is None else args.dtype
+        if not sources:
+            return {"centrality": lambda: Vector(dtype, 0)}
+        return {"centrality": lambda: algorithms.betweenness_centrality(A, sources=sources, dtype=dtype)}
+
+    def columns(self, results):
+        return {"betweenness": results["centrality"]}
+
+    def facts(self, columns):
+        values = columns["betweenness"].to_dense()
+        if not values.size:
+            return {"highest": None}, ["no vertices"]
+        first = int(values.argmax())
+        highest = values[first].item()
+        return {"highest": highest, "at": first}, [f"the highest is {highest:.6g}, of vertex number {first:,}"]
+
+    def check(self, A, source, columns, args):
+        return check_betweenness(A, columns["betweenness"], self.sources(A, args))
+
+
+class Components:
+    """Connected components, by their smallest members."""
+
+    needs_source = False
+    weights: str | None = None
+    options: tuple[str, ...] = ()
+    about_edges = False
+    fixed_types: str | None = "the labels of cc are int64"
+
+    def calls(self, A, source, args):
+        return {"components": lambda: algorithms.connected_components(A)}
+
+    def columns(self, results):
+        return {"component": results["components"]}
+
+    def facts(self, columns):
+        _, sizes = np.unique(columns["component"].to_coo()[1], return_counts=True)
+        largest = int(sizes.max(initial=0))
+        numbers = {"components": sizes.size, "largest": largest}
+        return numbers, [f"{counted(sizes.size, 'component')}, the largest of {counted(largest, 'vertex', 'vertices')}"]
+
+    def check(self, A, source, columns, args):
+        return check_components(A, columns["component"])
+
+
+class Triangles:
+    """Triangles at each vertex; of directed graphs with ``--symmetrize``."""
+
+    needs_source = False
+    weights: str | None = None
+    options: tuple[str, ...] = ()
+    about_edges = False
+    fixed_types: str | None = "the counts of triangles are int64"
+
+    def calls(self, A, source, args):
+        return {"counts": lambda: algorithms.triangles(A)}
+
+    def columns(self, results):
+        return {"triangles": results["counts"]}
+
+    def facts(self, columns):
+        counts = columns["triangles"].to_coo()[1]
+        total, most = int(counts.sum()) // 3, int(counts.max(initial=0))
+        return {"triangles": total, "most": most}, [f"{counted(total, 'triangle')}, at most {most:,} at one vertex"]
+
+    def check(self, A, source, columns, args):
+        return check_triangles(A, columns["triangles"])
+
+
+class Cores:
+    """Core numbers; of directed graphs with ``--symmetrize``."""
+
+    needs_source = False
+    weights: str | None = None
+    options: tuple[str, ...] = ()
+    about_edges = False
+    fixed_types: str | None = "core numbers are int64"
+
+    def calls(self, A, source, args):
+        return {"cores": lambda: algorithms.core_number(A)}
+
+    def columns(self, results):
+        return {"core": results["cores"]}
+
+    def facts(self, columns):
+        core = columns["core"].to_coo()[1]
+        highest = int(core.max(initial=0))
+        size = int(np.count_nonzero(core == highest))
+        return {"highest": highest, "size": size}, [
+            f"the highest core is {highest:,}, of {counted(size, 'vertex', 'vertices')}"
+        ]
+
+    def check(self, A, source, columns, args):
+        return check_cores(A, columns["core"])
+
+
+class IndependentSet:
+    """A maximal independent set, by ``--seed``; of directed graphs with ``--symmetrize``."""
+
+    needs_source = False
+    weights: str | None = None
+    options: tuple[str, ...] = ()
+    about_edges = False
+    fixed_types: str | None = "members are bool"
+
+    def calls(self, A, source, args):
+        return {"members": lambda: algorithms.maximal_independent_set(A, seed=args.seed)}
+
+    def columns(self, results):
+        return {"member": results["members"]}
+
+    def facts(self, columns):
+        member = columns["member"]
+        text = f"{member.nvals:,} of {counted(member.size, 'vertex', 'vertices')} are members"
+        return {"members": member.nvals}, [text]
+
+    def check(self, A, source, columns, args):
+        return check_independent(A, columns["member"])
+
+
+JOBS: dict[str, Job] = {
+    "bc": Betweenness(),
+    "bfs": Bfs(),
+    "cc": Components(),
+    "kcore": Cores(),
+    "mis": IndependentSet(),
+    "pagerank": PageRank(),
+    "sssp": Sssp(),
+    "triangles": Triangles(),
+}

@@ -24,13 +24,16 @@ def check_path(path: str) -> str:
     return suffix
 
 
+VERTICES = {"parent", "component"}  # columns of vertices, which are written by their names
+
+
 def write(path: str, vectors: dict[str, Vector], names: Names) -> int:
     """Write `vectors`, which have entries at the same vertices; returns the number of rows."""
     columns: dict[str, np.ndarray] = {}
     for name, vector in vectors.items():
         vertices, values = vector.to_coo()
         columns.setdefault("vertex", _plain(names.all(vertices)))
-        columns[name] = _plain(names.all(values)) if name == "parent" else values
+        columns[name] = _plain(names.all(values)) if name in VERTICES else values
     SUFFIXES[check_path(path)](path, columns)
     return int(columns["vertex"].size)
 

@@ -28,7 +28,8 @@ __all__ = ["add_parser"]
 
 PATIENCE = 10.0  # seconds: a first call that took longer, and compiled nothing, is not repeated unasked
 ABOUT_GRAPHS = (
-    f"a file (.mtx, .gr, edge list; also packed: .gz, .xz, .bz2), {FOLDERS}, or " + ", ".join(FORMS.values())
+    "a file (.mtx, .gr, .graph, .npz, .csv, .parquet, edge list; also packed: .gz, .xz, .bz2), "
+    f"{FOLDERS}, or " + ", ".join(FORMS.values())
 )
 
 
@@ -69,7 +70,7 @@ def add_parser(commands) -> None:
         type=at_least(0),
         default=0,
         metavar="N",
-        help="of generators and of the drawn source (default 0)",
+        help="of generators, of the drawn source and of mis (default 0)",
     )
     add("--symmetrize", action="store_true", help="store every edge of a file in both directions")
     add("--dup-op", metavar="OP", help="combine duplicate edges of a file: min, max, plus, first, last, ...")
@@ -91,6 +92,13 @@ def add_parser(commands) -> None:
         metavar="N",
         help="pagerank: iterations at most (default 100)",
     )
+    add(
+        "--samples",
+        type=at_least(0),
+        default=16,
+        metavar="N",
+        help="bc: sources that it is estimated from, drawn by --seed (default 16; 0: from all, exact)",
+    )
     group = parser.add_argument_group("the machine")
     add_device(group)
     group.add_argument("--threads", type=at_least(1), metavar="N", help="for the CPU (default: all cores)")
@@ -108,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_options(job: Job, args: argparse.Namespace) -> None:
     """Options of other algorithms are refused, not ignored."""
-    defaults = {"parents": False, "delta": None, "alpha": 0.85, "tol": 1e-6, "max_iter": 100}
+    defaults = {"parents": False, "delta": None, "alpha": 0.85, "tol": 1e-6, "max_iter": 100, "samples": 16}
     for name, default in defaults.items():
         if getattr(args, name) != default and name not in job.options:
             raise InvalidValue(f"--{name.replace('_', '-')}: {args.algorithm} has no such option")

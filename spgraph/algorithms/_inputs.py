@@ -7,11 +7,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from spgraph import context, io
+import numpy as np
+
+from spgraph import binary, context, io
 from spgraph.exceptions import DimensionMismatch, IndexOutOfBound, InvalidValue
 from spgraph.matrix import Matrix, MatrixExpression, TransposedMatrix
 
-__all__ = ["as_depth", "as_graph", "as_source", "of_graph"]
+__all__ = ["as_depth", "as_float", "as_graph", "as_source", "as_undirected", "of_graph"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,6 +43,14 @@ def as_graph(name: str, A) -> Matrix:
     return A
 
 
+def as_float(name: str, dtype) -> np.dtype:
+    """`dtype` as one of NumPy's floating-point types."""
+    found = np.dtype(dtype)
+    if found not in (np.float32, np.float64):
+        raise InvalidValue(f"{name}: dtype is {found}, wanted float32 or float64")
+    return found
+
+
 def as_source(name: str, A: Matrix, source) -> int:
     """`source` as a vertex number of `A`."""
     try:
@@ -64,3 +74,16 @@ def as_depth(name: str, max_depth) -> int | None:
     if depth < 0:
         raise InvalidValue(f"{name}: max_depth is {max_depth!r}, wanted an integer of 0 or more, or None")
     return depth
+
+
+def as_undirected(name: str, A: Matrix, symmetrize: bool) -> Matrix:
+    """`A` if every edge has its opposite (values may differ), else, if that is wanted, the pattern of A and A'."""
+    if A.symmetric:
+        return A
+    opposite = binary.pair(A & A.T).new().nvals
+    if opposite == A.nvals:
+        return A
+    if not symmetrize:
+        raise InvalidValue(f"{name}: A is directed, {A.nvals - opposite} of its edges have no opposite, wanted an "
+                           "undirected graph; symmetrize=True takes every edge as one")
+    return binary.pair(A | A.T).new(bool)

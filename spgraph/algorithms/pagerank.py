@@ -103,34 +103,31 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     share, idle, follow = _shares(A, alpha, weighted, dtype)
     new, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Scalar(dtype), Scalar(dtype)
     residual, converged, iterations = math.inf, n == 0, 0
+    late = False  # the change is not known yet: a GPU computes it, and meanwhile begins the next product, wanted or not
+    _spread(rank, idle, share, lost, flow)
     while not converged and iterations < max_iter:
-        lost << binary.first(rank & idle).reduce(monoid.plus)  # l = sum of r over dangling vertices
-        flow << binary.times(rank & share)  # f = r .* (alpha / outweight)
-        ahead = not change.ready  # a GPU still computes it: begin the product meanwhile, wanted or not
-        if ahead:
-            new << dtype.type(0)
-            new(binary.plus) << flow.vxm(A, follow)  # t = f plus.times A
-        if iterations:
+        lost_rank = alpha * lost.get(0)
+        if sink is not jump:
+            new << binary.plus(_scaled(jump, 1 - alpha) | _scaled(sink, lost_rank))  # (1 - alpha) p + alpha l p'
+        elif personalization is None:
+            new << dtype.type((1 - alpha + lost_rank) / n)  # one value for all
+        else:
+            new << _scaled(jump, 1 - alpha + lost_rank)
+        new(binary.plus) << flow.vxm(A, follow)  # r' = (jumps) + f plus.times A
+        if late:
             residual = _looked_at(change, iterations)
             converged = residual < n * tol
             if converged:
                 break
-        lost_rank = alpha * lost.get(0)
-        if sink is not jump:
-            jumps = binary.plus(_scaled(jump, 1 - alpha) | _scaled(sink, lost_rank))  # (1 - alpha) p + alpha l p'
-        elif personalization is None:
-            jumps = dtype.type((1 - alpha + lost_rank) / n)  # one value for all
-        else:
-            jumps = _scaled(jump, 1 - alpha + lost_rank)
-        if ahead:
-            new(binary.plus) << jumps
-        else:
-            new << jumps
-            new(binary.plus) << flow.vxm(A, follow)
+        _spread(new, idle, share, lost, flow)
         change << (new - rank).apply(unary.abs).reduce(monoid.plus)
         rank, new = new, rank
         iterations += 1
-    if iterations and not converged:
+        late = not change.ready
+        if not late:
+            residual = _looked_at(change, iterations)
+            converged = residual < n * tol
+    if late and not converged:
         residual = _looked_at(change, iterations)
         converged = residual < n * tol
     if not converged and fail_on_nonconvergence:
@@ -138,6 +135,12 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
             f"pagerank: not converged after max_iter={max_iter} iterations: the L1 norm of the last change is "
             f"{residual:.3g}, tol * n is {n * tol:.3g}; raise max_iter or tol, or pass fail_on_nonconvergence=False")
     return _result(rank, iterations, float(residual), converged)
+
+
+def _spread(rank: Vector, idle: Vector, share: Vector, lost: Scalar, flow: Vector) -> None:
+    """What leaves each vertex: the rank that dangling ones lose together, and what follows each edge of the others."""
+    lost << binary.first(rank & idle).reduce(monoid.plus)  # l = sum of r over dangling vertices
+    flow << binary.times(rank & share)  # f = r .* (alpha / outweight)
 
 
 def _looked_at(change: Scalar, iterations: int) -> float:

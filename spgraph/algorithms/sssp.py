@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import numbers
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +28,14 @@ from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
-__all__ = ["sssp", "sssp_parents"]
+__all__ = ["distances_and_tree", "sssp", "sssp_parents", "weights_to_add"]
 
 LARGEST = np.iinfo(np.int64).max
 # A bucket that relaxes fewer than this share of all vertices is not worth its supersteps: the next is twice as wide.
-# Roads have many small ones, and pay for wide ones.
-SMALL_ON_ROADS, SMALL = 1 / 256, 1 / 32
+# Roads have many small ones and pay for wide ones: a CPU, whose supersteps cost as much as 1,000 edges, before a GPU.
+SMALL = 1 / 32
+SMALL_ON_ROADS = {True: 1 / 2048, False: 1 / 256}  # by whether it is a CPU
+ROAD_WIDTH = {True: 12, False: 24}  # mean weights that the first bucket on a road spans, likewise
 WIDE_UP_TO = 1 << 29  # edges
 ROAD_DEGREE = 8  # graphs of a smaller mean degree are like roads
 # min that does not pass over NaN, and a plus that stays at the end of int64
@@ -41,19 +44,21 @@ capped_plus = semiring.register_anonymous(
     monoid.min, lambda x, y: np.where(x > LARGEST - y, LARGEST, x + y))
 
 
-# A distance and a vertex as one number that compares by distance first. A float64 has 29 bits more than a
-# float32: there the vertex goes, in units of the last place. Edges that add nothing come last of all.
-FLOAT_BITS, INT_BITS = 29, 31
+# A distance and a vertex as one number that compares by distance first. A float64 has 29 bits more than a float32:
+# there the vertex goes, as a multiple of 2^-52 of the distance (between one and two units of the last place: the sum is
+# exact up to half a unit, and other vertices give other numbers). Edges that add nothing come last of all.
+FLOAT_BITS, INT_BITS = 28, 31
+STEP = 2.0**-52  # of a float64's mantissa
 
 
 def _join_float(x, y, ix, jx, iy, jy):
     through = x + y
     wide = through.astype(np.float64)
-    return np.where(through > x, wide + iy * np.spacing(wide), np.inf)
+    return np.where(through > x, wide + wide * (iy * STEP), np.inf)
 
 
 def _part_float(x, y):
-    k = (x - y) / np.spacing(y)
+    k = np.rint((x - y) / (y * STEP))
     return np.where((k >= 0) & (k < 1 << FLOAT_BITS), k, -1).astype(np.int64)
 
 
@@ -139,7 +144,12 @@ def sssp_parents(A, source: int, *, delta: float | None = None, dtype=None) -> t
     >>> parent.to_dense()
     array([0, 0, 1])
     """
-    dist = _distances("sssp_parents", A, source, delta, dtype)
+    return distances_and_tree("sssp_parents", A, source, delta, dtype)
+
+
+def distances_and_tree(name: str, A: Matrix, source, delta, dtype) -> tuple[Vector, Vector]:
+    """`sssp_parents`, by the name that messages speak of."""
+    dist = _distances(name, A, source, delta, dtype)
     A = _signed(A, dist.dtype.np_type)
     parent = _nearest_parents(A, dist, source)
     return dist, _tree_of_tight_edges(A, dist, source) if parent is None else parent
@@ -198,22 +208,30 @@ def _distances(name: str, A: Matrix, source, delta, dtype) -> Vector:
     return dist if work == dtype else dist.dup(dtype)
 
 
+def weights_to_add(name: str, A: Matrix, dtype) -> tuple[Matrix, Any, Any, np.dtype]:
+    """A with weights that go with the distances, the smallest of them, the semiring and the type of the distances."""
+    lightest, min_plus, work = _look_at_weights(name, A, _distance_type(name, A, dtype))
+    return _signed(A, work), lightest, min_plus, work
+
+
 def _near_far(A: Matrix, dist: Vector, min_plus, width: float) -> None:
     """Relax what changed and is below the limit; when nothing is left there, the limit moves on."""
     dtype = dist.dtype.np_type
     last = np.iinfo(dtype).max if dtype.kind == "i" else np.inf  # the limit that lets everything pass
     limit = _next_limit(0, width, dtype)
-    near, relaxed = dist.dup(), 0
-    few = A.nrows * (SMALL_ON_ROADS if A.nvals < ROAD_DEGREE * A.nrows else SMALL)
+    near = dist.dup()
+    relaxation = near.vxm(A, min_plus)  # an expression: computed anew wherever it is written to
+    few = A.nrows * (SMALL_ON_ROADS[A.device == "cpu"] if A.nvals < ROAD_DEGREE * A.nrows else SMALL)
     while near.nvals:
-        relaxed += near.nvals
         # near becomes what is lowered, and below the limit
-        lowered = select.valuelt(near, limit) if limit < last else near
-        dist(binary.min, changed=lowered) << near.vxm(A, min_plus)  # dist min= near min.+ A
-        if not near.nvals and limit < last:
+        lower = dist(binary.min, changed=select.valuelt(near, limit) if limit < last else near)
+        relaxed = 0
+        while near.nvals:
+            relaxed += near.nvals
+            lower << relaxation  # dist min= near min.+ A
+        if limit < last:
             if relaxed < few:
                 width *= 2
-            relaxed = 0
             waiting = select.valuege(dist, limit).new()
             if waiting.nvals:
                 limit = _next_limit(waiting.reduce(monoid.min).value, width, dtype)
@@ -281,7 +299,7 @@ def _bucket_width(A: Matrix) -> float:
     if not 0 < mean < np.inf:
         return 1.0
     wide = 1.0 if A.device == "cpu" else min(max(WIDE_UP_TO / A.nvals, 1), 4)
-    return wide * mean * (24 if degree < ROAD_DEGREE else 8 / degree)
+    return wide * mean * (ROAD_WIDTH[A.device == "cpu"] if degree < ROAD_DEGREE else 8 / degree)
 
 
 def _bellman_ford(name: str, A: Matrix, dist: Vector, min_plus) -> None:
@@ -293,4 +311,5 @@ def _bellman_ford(name: str, A: Matrix, dist: Vector, min_plus) -> None:
             return
         near << new
     i = new.to_coo()[0][0]
-    raise InvalidValue(f"{name}: a cycle of negative weight reaches vertex {i}, so distances have no minimum")
+    raise InvalidValue(f"{name}: a cycle of negative weight reaches vertex {i}, so distances have no minimum "
+                       "(negative_cycle names its vertices)")

@@ -21,7 +21,7 @@ from spgraph.bench import _folder, _spgraph
 from spgraph.bench._contest import Contest
 from spgraph.bench._measurement import Measurement
 from spgraph.bench._peers import PEERS, default_peers, find_peers
-from spgraph.bench._problem import ALGORITHMS, Problem
+from spgraph.bench._problem import ALGORITHMS, USUAL, Problem
 from spgraph.bench._saved import described
 from spgraph.bench._table import comparison_table
 from spgraph.exceptions import InvalidValue
@@ -89,7 +89,7 @@ def compare(
     graphs: Iterable[str],
     *,
     against: Iterable[str] | None = None,
-    algorithms: Iterable[str] = ALGORITHMS,
+    algorithms: Iterable[str] = USUAL,
     repeat: int = 16,
     orders: Iterable[str] = ORDERS,
     dtype=None,
@@ -109,16 +109,18 @@ def compare(
     against : iterable of {"graphblas", "scipy", "networkx", "cugraph"}, optional
         One that is not installed is left out, and a note says so. Default: the first three on a CPU,
         cuGraph on a GPU.
-    algorithms : iterable of {"bfs", "bfs_parents", "sssp", "sssp_parents", "pagerank"}
-        PageRank does 20 iterations, weights not counted; the time of a further one comes from the
-        difference to 40.
+    algorithms : iterable of {"bfs", "bfs_parents", "sssp", "sssp_parents", "pagerank", "betweenness", "components", \
+"triangles"}
+        Default: the first five. PageRank does 20 iterations, weights not counted; the time of a further one comes
+        from the difference to 40. Betweenness goes out from all sources in every turn.
+        Triangles are counted, directed edges as undirected ones.
     repeat : int
         Turns of every engine, 1 or more.
     orders : iterable of {"natural", "degree"}
         Orders of spgraph's matrix.
     dtype : optional
-        Of distances and ranks, for engines that have a choice. Default: int64 distances (the weights' own where
-        they are floats); float64 ranks on a CPU, float32 on a GPU.
+        Of distances, ranks and centralities, for engines that have a choice. Default: int64 distances (the weights'
+        own where they are floats); float64 ranks and centralities on a CPU, float32 on a GPU.
     seed : int
         Of the generators, and of the sources drawn among vertices with an edge.
     sources : int
@@ -228,7 +230,7 @@ def _check_arguments(against, algorithms, orders, repeat, sources) -> None:
 
 
 def _dtype(algorithm: str, A: Matrix, dtype) -> np.dtype:
-    if algorithm == "pagerank":
+    if algorithm in ("pagerank", "betweenness"):
         if dtype is not None and np.dtype(dtype).kind == "f":
             return np.dtype(dtype)
         return np.dtype(np.float64 if A._device.on_host else np.float32)

@@ -6,7 +6,9 @@ turn all search from the same source. Clocks stop when the device has finished; 
 
 Answers: trees, levels and distances must pass Graph500's five rules, on the device that holds the graph; those
 that come without a tree are checked against spgraph's tree, which must be valid itself. Ranks must be spgraph's
-within rounding. A text that is wrong or breaks is left out and named.
+within rounding, and so must centralities after division by their sum over vertices that are not sources (engines
+scale those from some sources differently, sources otherwise than the rest). A text that is wrong or breaks is left
+out and named. Components are compared by their smallest members, numbers of triangles as they are.
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ class Contest:
         self.wait = waits[0] if waits else self.device.synchronize  # a GPU peer waits for all of the GPU
         quiet = not self.device.on_host and all(getattr(peer, "ON_GPU", False) for peer in peers)
         self.pause = 0.0 if quiet else PAUSE
-        self.ranks: np.ndarray | None = None
+        self.values: np.ndarray | None = None
 
     def run(self, repeat: int) -> list[Measurement]:
         """Measure all engines, `repeat` turns each."""
@@ -157,7 +159,15 @@ class Contest:
         """What is wrong with the answer for the first source."""
         problem = self.problem
         if answer.rank is not None:
-            return self.check_ranks(to_host(answer.rank))
+            return self.check_values("rank", to_host(answer.rank))
+        if answer.centrality is not None:
+            others = to_host(answer.centrality).astype(np.float64)
+            others[problem.sources] = 0
+            return self.check_values("centrality", others / max(others.sum(), np.finfo(float).tiny))
+        if answer.label is not None:
+            return self.check_values("component", _smallest_members(to_host(answer.label)))
+        if answer.total is not None:
+            return None if answer.total == self.total() else f"it says {answer.total} triangles, spgraph {self.total()}"
         graph, source = csr_of(problem.graph), problem.sources[0]
         if problem.algorithm.startswith("bfs"):
             parent = self.bring(answer.parent) if answer.parent is not None else self.witness("bfs_parents").parent
@@ -182,20 +192,29 @@ class Contest:
 
         return problem.kept(f"witness {algorithm} {problem.dtype}", make)
 
+    def total(self) -> int:
+        """How many triangles spgraph has counted."""
+        text = _spgraph.text(self.problem, self.problem.graph)
+        return self.problem.kept("triangles", lambda: text.answer(text.run(0)).total)
+
     def bring(self, array: Any) -> Any:
         """An array on the device of the graph."""
         return to_host(array) if self.device.on_host else self.device.to_device(array)
 
-    def check_ranks(self, ranks: np.ndarray) -> str | None:
+    def check_values(self, name: str, values: np.ndarray) -> str | None:
         """spgraph comes first, and the others are compared with it."""
-        if self.ranks is None:
-            self.ranks = ranks.astype(np.float64)
-        rtol = 1e-3 if np.float32 in (ranks.dtype, self.problem.dtype) else FINE
-        wrong = ~np.isclose(ranks, self.ranks, rtol=rtol, atol=0)
+        if self.values is None:
+            self.values = values.astype(np.float64)
+        if values.dtype.kind in "iu":
+            rtol = 0.0
+        else:
+            rtol = 1e-3 if np.float32 in (values.dtype, self.problem.dtype) else FINE
+        least = 0 if name == "rank" else rtol / max(values.size, 1)  # a sum of what cancels has no relative error
+        wrong = ~np.isclose(values, self.values, rtol=rtol, atol=least)
         if not wrong.any():
             return None
         v = int(wrong.argmax())
-        return f"the rank of vertex {v} is {ranks[v]}, spgraph says {self.ranks[v]}"
+        return f"the {name} of vertex {v} is {values[v]}, spgraph says {self.values[v]}"
 
     # ---- turns ---------------------------------------------------------------------
     def take_turns(self, entries: list[Entry], repeat: int) -> None:
@@ -235,3 +254,9 @@ class Contest:
         finally:
             if enabled:
                 gc.enable()
+
+
+def _smallest_members(label: np.ndarray) -> np.ndarray:
+    """Each component by its smallest vertex, whatever an engine calls it."""
+    _, first, part = np.unique(label, return_index=True, return_inverse=True)
+    return first[part]

@@ -47,11 +47,23 @@ def _texts_of(problem: Problem, name: str, api: Any) -> dict[str, Text]:
     parents = problem.algorithm.endswith("_parents")
     if problem.algorithm == "pagerank":
         graph = _graph(problem, name, api, weighted=False, transposed=True)
-        return {"": Text(lambda iterations: api.pagerank(graph, problem.alpha, iterations), _answer_ranks(problem))}
+        ranks = _answer_values(problem, "rank")
+        return {"": Text(lambda iterations: api.pagerank(graph, problem.alpha, iterations), ranks)}
+    if problem.algorithm == "betweenness":
+        graph = _graph(problem, name, api, weighted=False, transposed=False)
+        starts = api.vertices(problem.sources)  # on the device, before the clock starts
+        return {"": Text(lambda number: api.betweenness(graph, starts), _answer_values(problem, "centrality"))}
+    if problem.algorithm in ("components", "triangles"):
+        if not problem.symmetric:
+            return {}  # it takes undirected graphs only
+        graph = _graph(problem, name, api, weighted=False, transposed=False)
+        if problem.algorithm == "components":
+            return {"": Text(lambda source: api.components(graph), _answer_values(problem, "label"))}
+        return {"": Text(lambda source: api.triangles(graph), _answer_count)}
     graph = _graph(problem, name, api, weighted=True, transposed=False)
     if problem.algorithm.startswith("sssp"):
         return {"": Text(lambda source: api.sssp(graph, source, parents), _answer(problem, "distance", parents))}
-    ready = {source: api.source(source) for source in problem.sources}  # on the device, before the clock starts
+    ready = {source: api.vertices([source]) for source in problem.sources}  # on the device, before the clock starts
     ways = {", direction-optimising": True, ", top-down": False} if problem.symmetric else {", top-down": False}
 
     def search(optimise: bool, source: int) -> Any:
@@ -98,11 +110,17 @@ def _answer(problem: Problem, what: str, parents: bool) -> Callable[[Any], Answe
     return answer
 
 
-def _answer_ranks(problem: Problem) -> Callable[[Any], Answer]:
+def _answer_values(problem: Problem, what: str) -> Callable[[Any], Answer]:
     def answer(result: Any) -> Answer:
         vertices, values = result.arrays()
         dense = library(vertices).zeros(problem.n, values.dtype)
         dense[vertices] = values
-        return Answer(rank=dense)
+        return Answer(**{what: dense})
 
     return answer
+
+
+def _answer_count(result: Any) -> Answer:
+    """Every triangle is counted at three vertices."""
+    _, counts = result.arrays()
+    return Answer(total=int(counts.astype(np.int64).sum()) // 3)

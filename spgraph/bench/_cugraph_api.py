@@ -49,6 +49,18 @@ SIGNATURES: dict[str, tuple[Any, list]] = {
     "cugraph_paths_result_free": (None, [c_void_p]),
     # handle, graph, four optional arrays, alpha, epsilon, iterations, expensive check, result, error
     "cugraph_pagerank_allow_nonconvergence": (c_int, [c_void_p] * 6 + [c_double] * 2 + [c_size_t, c_int, OUT, OUT]),
+    # handle, graph, sources, normalized, endpoints, expensive check, result, error
+    "cugraph_betweenness_centrality": (c_int, [c_void_p] * 3 + [c_int] * 3 + [OUT, OUT]),
+    # handle, graph, expensive check, result, error
+    "cugraph_weakly_connected_components": (c_int, [c_void_p] * 2 + [c_int, OUT, OUT]),
+    "cugraph_labeling_result_get_vertices": (c_void_p, [c_void_p]),
+    "cugraph_labeling_result_get_labels": (c_void_p, [c_void_p]),
+    "cugraph_labeling_result_free": (None, [c_void_p]),
+    # handle, graph, vertices (none: all), expensive check, result, error
+    "cugraph_triangle_count": (c_int, [c_void_p] * 3 + [c_int, OUT, OUT]),
+    "cugraph_triangle_count_result_get_vertices": (c_void_p, [c_void_p]),
+    "cugraph_triangle_count_result_get_counts": (c_void_p, [c_void_p]),
+    "cugraph_triangle_count_result_free": (None, [c_void_p]),
     "cugraph_centrality_result_get_vertices": (c_void_p, [c_void_p]),
     "cugraph_centrality_result_get_values": (c_void_p, [c_void_p]),
     "cugraph_centrality_result_free": (None, [c_void_p]),
@@ -168,9 +180,9 @@ class CApi:
         made = self._made("cugraph_graph_create_sg", byref(properties), *pointers, transposed, 1, 0, 0, 0, 0)
         return Owned(self, made, "cugraph_graph")
 
-    def source(self, source: int) -> View:
-        """What `bfs` starts from."""
-        return self.view(self.xp.array([source], np.int32))
+    def vertices(self, sources: list[int]) -> View:
+        """What `bfs` and `betweenness` start from."""
+        return self.view(self.xp.array(sources, np.int32))
 
     def bfs(self, graph: Owned, source: View, optimise: bool, parents: bool) -> Owned:
         """Levels, and parents if asked for."""
@@ -191,6 +203,21 @@ class CApi:
         made = self._made("cugraph_pagerank_allow_nonconvergence", graph.pointer, None, None, None, None, alpha, NEVER,
                           iterations, 0)
         return Owned(self, made, "cugraph_centrality_result", ("vertices", "values"))
+
+    def betweenness(self, graph: Owned, sources: View) -> Owned:
+        """Betweenness from some sources."""
+        made = self._made("cugraph_betweenness_centrality", graph.pointer, sources.pointer, 0, 0, 0)
+        return Owned(self, made, "cugraph_centrality_result", ("vertices", "values"))
+
+    def components(self, graph: Owned) -> Owned:
+        """Labels of components."""
+        made = self._made("cugraph_weakly_connected_components", graph.pointer, 0)
+        return Owned(self, made, "cugraph_labeling_result", ("vertices", "labels"))
+
+    def triangles(self, graph: Owned) -> Owned:
+        """Triangles of every vertex."""
+        made = self._made("cugraph_triangle_count", graph.pointer, None, 0)
+        return Owned(self, made, "cugraph_triangle_count_result", ("vertices", "counts"))
 
 
 class View:
@@ -237,9 +264,9 @@ class PythonApi:
             vertices_array=self.xp.arange(n, dtype=np.int32),
         )
 
-    def source(self, source: int) -> Any:
-        """What `bfs` starts from."""
-        return self.xp.array([source], np.int32)
+    def vertices(self, sources: list[int]) -> Any:
+        """What `bfs` and `betweenness` start from."""
+        return self.xp.array(sources, np.int32)
 
     def bfs(self, graph: Any, source: Any, optimise: bool, parents: bool) -> Arrays:
         """Levels, and parents if asked for."""
@@ -256,3 +283,25 @@ class PythonApi:
             self._handle, graph, None, None, None, None, alpha, NEVER, iterations, False, fail_on_nonconvergence=False
         )
         return Arrays(vertices, ranks)
+
+    def betweenness(self, graph: Any, sources: Any) -> Arrays:
+        """Betweenness from some sources."""
+        return Arrays(
+            *self._package.betweenness_centrality(
+                self._handle,
+                graph,
+                k=sources,
+                random_state=None,
+                normalized=False,
+                include_endpoints=False,
+                do_expensive_check=False,
+            )
+        )
+
+    def components(self, graph: Any) -> Arrays:
+        """Labels of components."""
+        return Arrays(*self._package.weakly_connected_components(self._handle, graph, None, None, None, None, False))
+
+    def triangles(self, graph: Any) -> Arrays:
+        """Triangles of every vertex."""
+        return Arrays(*self._package.triangle_count(self._handle, graph, None, False))

@@ -5,6 +5,11 @@ and switching between the two by the rule of LAGraph's BFS (T. Davis et al., htt
 SSSP: Bellman-Ford over the changed vertices, and near-far delta-stepping with several widths; its tree is found
 afterwards, by a search along the edges that end shortest paths.
 PageRank: one product per iteration, over the edges of the graph or of its transpose.
+Components: FastSV over the whole graph, and as LAGraph has it: over four edges a vertex, then over what is outside
+the component that most vertices are in; hooking by a product or by NumPy. Triangles: Sandia's products, by rows and by
+dots, vertices as they are or by rising degree.
+Betweenness: all sources as a matrix of frontiers, by the statements of LAGraph's,
+and spgraph's own text, for all sources together and one by one.
 """
 
 from __future__ import annotations
@@ -38,6 +43,9 @@ def texts(problem: Problem) -> dict[str, Text]:
         "sssp": _distance_texts,
         "sssp_parents": _tree_texts,
         "pagerank": _pagerank_texts,
+        "betweenness": _betweenness_texts,
+        "components": _component_texts,
+        "triangles": _triangle_texts,
     }[problem.algorithm](problem)
 
 
@@ -275,3 +283,166 @@ def _pagerank(out: Vector, follow, problem: Problem, iterations: int) -> Vector:
         rank.reduce(monoid.plus).get(0)  # the residual, which every engine computes
         rank, new = new, rank
     return rank
+
+
+# ---- betweenness ------------------------------------------------------------------
+def _betweenness_texts(problem: Problem) -> dict[str, Text]:
+    A, AT = _pattern(problem), _transpose(problem)
+    sources = problem.sources
+
+    def one_by_one(number: int) -> Vector:
+        total = Vector.from_scalar(0, problem.n, problem.dtype)
+        for source in sources[:number]:
+            total(binary.plus) << _shares_of(A, AT, Vector.from_coo([source], 1, problem.dtype, size=problem.n))
+        return total
+
+    def together(number: int) -> Vector:
+        return _shares_of(A, AT, _rows(sources[:number], problem)).reduce_columnwise(monoid.plus).new()
+
+    runs = {
+        "batched": lambda number: _brandes(A, AT, _rows(sources[:number], problem)),
+        "batched, shares": together,
+        "one by one, shares": one_by_one,
+    }
+
+    def answer(total: Vector) -> Answer:
+        return Answer(centrality=total.to_dense(fill_value=0))
+
+    return {name: Text(run, answer) for name, run in runs.items()}
+
+
+def _rows(sources: list[int], problem: Problem) -> Matrix:
+    """A matrix with one row for each source, which has a 1 there."""
+    number = len(sources)
+    return Matrix.from_coo(range(number), sources, 1, problem.dtype, nrows=number, ncols=problem.n)
+
+
+def _brandes(A: Matrix, AT: Matrix, paths: Matrix) -> Vector:
+    """Path counts forward, dependencies backward; `centre` is dense from the start, as LAGraph has it."""
+    dtype = paths.dtype
+    follow = semiring.plus_first[dtype]
+    front = Matrix(dtype, *paths.shape)
+    front(~paths.S) << follow(paths @ A)
+    levels = []
+    while front.nvals:
+        levels.append(front.dup(bool))
+        paths(binary.plus) << front
+        front(~paths.S, replace=True) << follow(front @ A)
+    centre = Matrix.from_scalar(1, *paths.shape, dtype=dtype)
+    work = Matrix(dtype, *paths.shape)
+    for depth in range(len(levels) - 1, 0, -1):
+        work(levels[depth].S, replace=True) << binary.truediv(centre & paths)
+        work(levels[depth - 1].S, replace=True) << follow(work @ AT)
+        centre(binary.plus) << binary.times(work & paths)
+    total = Vector.from_scalar(-paths.nrows, paths.ncols, dtype)
+    total(binary.plus) << centre.reduce_columnwise(monoid.plus)
+    return total
+
+
+def _shares_of(A: Matrix, AT: Matrix, paths):
+    """Dependencies, of a vector with one source or a matrix with one in each row; see `algorithms.betweenness`."""
+    dtype = paths.dtype
+    follow = semiring.plus_first[dtype]
+    front, fronts = paths.dup(), []
+    while front.nvals:
+        fronts.append(front)
+        front = follow(front @ A).new(mask=~paths.S)
+        paths(binary.second) << front
+    share = paths.apply(unary.minv).new()
+    while len(fronts) > 2:
+        ended = binary.second(fronts.pop() & share).new()
+        share(fronts[-1].S, binary.plus) << follow(ended @ AT)
+    return binary.times(share & paths).new().apply(binary.minus, right=1).new(dtype)
+
+
+# ---- components -------------------------------------------------------------------
+FEW, SAMPLE = 4, 1024  # edges of a vertex and labels that are looked at
+
+
+def _undirected(problem: Problem) -> Matrix:
+    A, AT = _pattern(problem), _transpose(problem)
+    return A if AT is A else problem.kept("graphblas undirected", lambda: binary.pair(A | AT).new(bool))
+
+
+def _component_texts(problem: Problem) -> dict[str, Text]:
+    A = _undirected(problem)
+    hooks = {"product": _hook_by_product, "NumPy": _hook_by_numpy}
+
+    def answer(label: Vector) -> Answer:
+        return Answer(label=label.to_dense())
+
+    return {
+        f"{name}, hooks by {how}": Text(partial(run, A, hook), answer)
+        for name, run in (("FastSV", _fastsv), ("FastSV, sampled", _sampled_fastsv))
+        for how, hook in hooks.items()
+    }
+
+
+def _fastsv(A: Matrix, hook, source: int) -> Vector:
+    parent = Vector.from_dense(np.arange(A.nrows, dtype=np.uint32))
+    _hook_all(A, parent, hook)
+    return parent
+
+
+def _sampled_fastsv(A: Matrix, hook, source: int) -> Vector:
+    parent = Vector.from_dense(np.arange(A.nrows, dtype=np.uint32))
+    _hook_all(A.ss.selectk("first", FEW), parent, hook)
+    if not A.nrows:
+        return parent
+    drawn = parent[np.random.default_rng(0).integers(0, A.nrows, SAMPLE)].new().to_coo()[1]
+    labels, counts = np.unique(drawn, return_counts=True)
+    outside = select.valuene(parent, labels[counts.argmax()]).new()
+    if outside.nvals:  # what is not seen from inside is seen from outside
+        rows = semiring.any_second(unary.one(outside).new(bool).diag() @ A).new()
+        _hook_all(binary.pair(rows | rows.T).new(bool), parent, hook)
+    return parent
+
+
+def _hook_all(A: Matrix, parent: Vector, hook) -> None:
+    """FastSV's rounds until grandparents stay (Y. Zhang, A. Azad, Z. Hu, 2020)."""
+    grand, low = parent.dup(), parent.dup()
+    above = parent.to_coo(indices=False)[1]
+    while True:
+        low(binary.min) << A.mxv(grand, semiring.min_second)
+        hook(parent, above, low)
+        parent(binary.min) << low
+        parent(binary.min) << grand
+        above = parent.to_coo(indices=False)[1]
+        new = parent[above].new()
+        if new.isequal(grand):
+            return
+        grand = new
+
+
+def _hook_by_product(parent: Vector, above: np.ndarray, low: Vector) -> None:
+    """parent[above[v]] min= low[v]; any number of vertices have the same parent."""
+    hooks = Matrix.from_csr(np.arange(above.size + 1), above, True, ncols=parent.size)
+    parent(binary.min) << low.vxm(hooks, semiring.min_first)
+
+
+def _hook_by_numpy(parent: Vector, above: np.ndarray, low: Vector) -> None:
+    dense = parent.to_dense()
+    np.minimum.at(dense, above, low.to_dense())
+    parent << Vector.from_dense(dense)
+
+
+# ---- triangles --------------------------------------------------------------------
+def _triangle_texts(problem: Problem) -> dict[str, Text]:
+    A = _undirected(problem)
+    return {
+        f"{name}, {'by degree' if presort else 'natural'}": Text(
+            partial(_triangles, A, presort, dots), lambda total: Answer(total=total)
+        )
+        for name, dots in (("L L by rows", False), ("U U' by dots", True))
+        for presort in (False, True)
+    }
+
+
+def _triangles(A: Matrix, presort: bool, dots: bool, source: int) -> int:
+    if presort:
+        degree = A.reduce_rowwise(monoid.plus["INT64"]).new().to_dense(fill_value=0)
+        order = np.argsort(degree, kind="stable")
+        A = A[order, order].new()
+    half = select.triu(A, 1).new() if dots else select.tril(A, -1).new()
+    count = semiring.plus_pair(half @ (half.T if dots else half)).new(mask=half.S)
+    return int(count.reduce_scalar(monoid.plus, allow_empty=False).new().value)

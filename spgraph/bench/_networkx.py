@@ -23,6 +23,7 @@ def texts(problem: Problem) -> dict[str, Text]:
     """The algorithm's texts by name."""
     G = problem.kept("networkx", lambda: _graph(problem))
     n = problem.n
+    parts = nx.weakly_connected_components if G.is_directed() else nx.connected_components
 
     def parents(found) -> np.ndarray:
         source, before = found
@@ -63,6 +64,24 @@ def texts(problem: Problem) -> dict[str, Text]:
                 lambda found: Answer(rank=_dense(found, n, 0, np.float64)),
             )
         },
+        "components": {
+            "connected_components": Text(
+                lambda source: list(parts(G)),
+                lambda found: Answer(label=_labels(found, n)),
+            )
+        },
+        "triangles": {
+            "triangles": Text(
+                lambda source: sum(nx.triangles(G.to_undirected(as_view=True)).values()) // 3,
+                lambda total: Answer(total=total),
+            )
+        },
+        "betweenness": {
+            "betweenness_centrality_subset": Text(
+                lambda number: nx.betweenness_centrality_subset(G, problem.sources[:number], range(n)),
+                lambda found: Answer(centrality=_dense(found, n, 0, np.float64)),
+            )
+        },
     }[problem.algorithm]
 
 
@@ -86,3 +105,10 @@ def _dense(found: dict, n: int, fill, dtype) -> np.ndarray:
     dense = np.full(n, fill, dtype)
     dense[list(found)] = list(found.values())
     return dense
+
+
+def _labels(components: list, n: int) -> np.ndarray:
+    label = np.empty(n, np.int64)
+    for number, members in enumerate(components):
+        label[list(members)] = number
+    return label

@@ -10,9 +10,10 @@ import numpy as np
 
 from spgraph.matrix import Matrix
 
-__all__ = ["ALGORITHMS", "Answer", "Problem", "Text"]
+__all__ = ["ALGORITHMS", "USUAL", "Answer", "Problem", "Text"]
 
-ALGORITHMS = ("bfs", "bfs_parents", "sssp", "sssp_parents", "pagerank")
+USUAL = ("bfs", "bfs_parents", "sssp", "sssp_parents", "pagerank")  # what is compared if nothing else is asked for
+ALGORITHMS = (*USUAL, "betweenness", "components", "triangles")
 
 
 class Answer(NamedTuple):
@@ -22,13 +23,17 @@ class Answer(NamedTuple):
     parent: Any = None
     distance: Any = None
     rank: Any = None
+    label: Any = None  # of components; every engine has its own
+    total: int | None = None  # of triangles
+    centrality: Any = None  # within a factor for all, sources aside: every engine has its own
 
 
 class Text(NamedTuple):
     """One way to write an algorithm.
 
-    ``run(source)`` computes, or for PageRank ``run(iterations)``; it may come back before a device is
-    ready, see ``wait``. ``answer(result)`` makes the result comparable.
+    ``run(source)`` computes, for PageRank ``run(iterations)``, for betweenness ``run(number)`` of the problem's
+    sources, from the first on; it may come back before a device is ready, see ``wait``. ``answer(result)`` makes the
+    result comparable.
     """
 
     run: Callable[[int], Any]
@@ -73,6 +78,8 @@ class Problem:
 
     def argument(self, turn: int) -> int:
         """What a text is run with at a turn."""
+        if self.algorithm == "betweenness":
+            return len(self.sources)
         return self.iterations if self.algorithm == "pagerank" else self.sources[turn % len(self.sources)]
 
     @property

@@ -1,4 +1,4 @@
-"""SciPy: csgraph for BFS and SSSP, a sparse product per iteration for PageRank."""
+"""SciPy: csgraph for BFS, SSSP and components, a sparse product per iteration for PageRank and one for triangles."""
 
 from __future__ import annotations
 
@@ -23,8 +23,17 @@ def texts(problem: Problem) -> dict[str, Text]:
     """The algorithm's texts by name."""
     if problem.algorithm == "pagerank":
         return _pagerank_texts(problem)
+    if problem.algorithm == "betweenness":
+        return {}  # it has none
     A = _csr(problem)
     return {
+        "components": lambda: {
+            "connected_components": Text(
+                lambda source: csgraph.connected_components(A, not problem.symmetric, "weak")[1],
+                lambda label: Answer(label=label),
+            )
+        },
+        "triangles": lambda: _triangle_texts(problem),
         "bfs": lambda: {"breadth_first_order, levels": Text(lambda source: _levels(A, source), Answer)},
         "bfs_parents": lambda: {"breadth_first_order": Text(lambda source: (_search(A, source), source), _parents)},
         "sssp": lambda: {
@@ -108,3 +117,18 @@ def _pagerank(AT: sp.csr_array, out: np.ndarray, problem: Problem, iterations: i
         np.abs(new - rank).sum()  # the residual, which every engine computes
         rank = new
     return rank
+
+
+def _triangle_texts(problem: Problem) -> dict[str, Text]:
+    def make() -> sp.csr_array:
+        indptr, indices, _ = problem.csr
+        A = sp.csr_array((np.ones(indices.size, np.int64), indices, indptr), shape=(problem.n, problem.n))
+        return A if problem.symmetric else (A + A.T).sign()
+
+    A = problem.kept("scipy undirected", make)
+    return {"(L @ L) * L": Text(lambda source: _triangles(A), lambda total: Answer(total=total))}
+
+
+def _triangles(A: sp.csr_array) -> int:
+    L = sp.csr_array(sp.tril(A, -1))
+    return int((L @ L).multiply(L).sum())

@@ -40,6 +40,18 @@ def text(problem: Problem, A: Matrix) -> Text:
             ),
             lambda rank: Answer(rank=dense(rank, 0)),
         ),
+        "components": Text(
+            lambda source: algorithms.connected_components(A), lambda label: Answer(label=dense(label, -1))
+        ),
+        "triangles": Text(
+            lambda source: algorithms.triangle_count(A, symmetrize=True), lambda total: Answer(total=total)
+        ),
+        "betweenness": Text(
+            lambda number: algorithms.betweenness_centrality(
+                A, sources=problem.sources[:number], normalized=False, dtype=problem.dtype
+            ),
+            lambda centrality: Answer(centrality=dense(centrality, 0)),
+        ),
     }[problem.algorithm]
 
 

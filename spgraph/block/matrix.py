@@ -33,8 +33,8 @@ class MatrixBlock:
     stored pattern and values equal those of the transpose.
     """
 
-    __slots__ = ("_cuts", "_ranges", "_transpose", "bins", "cols", "device", "dtype", "indices", "indptr", "iso",
-                 "missed", "ncols", "nrows", "rows", "symmetric", "totals", "values")
+    __slots__ = ("_cuts", "_ranges", "_transpose", "cols", "device", "dtype", "indices", "indptr", "iso",
+                 "missed", "ncols", "nrows", "rows", "scatters", "shares", "symmetric", "totals", "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL,
                  device: Device = HOST):
@@ -75,8 +75,9 @@ class MatrixBlock:
         self._transpose = None
         self._cuts = None
         self._ranges = None
-        self.bins = None  # rows by length, which products on a GPU keep here
+        self.shares = None  # of the rows, which products on a GPU keep here
         self.totals: dict = {}  # of all entries, by monoid; see engine.matrix_reduce
+        self.scatters: dict = {}  # products that may be run again, by statement; see engine.scatters
         self.missed = 0  # work that the missing transpose would have saved, see engine.vector_products
         if rows is not None:
             self.rows = rows
@@ -93,7 +94,8 @@ class MatrixBlock:
         new = MatrixBlock.__new__(MatrixBlock)
         new.assume(self)
         new._transpose = None
-        new._cuts = new._ranges = new.bins = None
+        new._cuts = new._ranges = new.shares = None
+        new.scatters = {}
         for name in ("indptr", "indices", "values"):
             setattr(new, name, getattr(self, name).copy())
         return new
@@ -117,6 +119,7 @@ class MatrixBlock:
             self.values = self.device.filled(self.nvals, self.values[0], self.dtype)
             self.iso = False
             self._transpose = None
+            self.scatters = {}
         return self
 
     # ---- transpose -----------------------------------------------------------

@@ -16,7 +16,8 @@ A list may carry a ``queue``: what a push through one matrix has noted about it,
 When ``iso`` is True all entries are equal and ``values`` has length 1: a NumPy
 array on every device, so that to look at it costs no transfer. All other arrays
 lie on ``device``. ``values`` at absent positions of a bitmap are arbitrary,
-unless ``padding`` says what they all hold.
+unless ``padding`` says what they all hold. ``downward`` says of a vector on a GPU
+that each value is a position in 0..i, known since it was made so.
 
 How many entries a GPU's kernel has found is known later than it is launched. A
 block whose content is *pending* leaves out what depends on that number; whoever
@@ -41,14 +42,14 @@ NOTHING = np.empty(0, np.uint8)
 ONE = np.ones(1, np.uint8)
 UNMASKED = {"MASKED": False, "COMPLEMENT": False, "VALUED": False, "M_FULL": False}
 CONTENT = ("format", "indices", "iso", "nvals", "present", "sorted", "values")
-ATTRIBUTES = (*CONTENT, "device", "dtype", "padding", "partition", "queue", "size")
+ATTRIBUTES = (*CONTENT, "device", "downward", "dtype", "padding", "partition", "queue", "size")
 
 
 class VectorBlock:
     """Storage of a vector on one device; see the module docstring for the encoding."""
 
-    __slots__ = ("_awaited", "device", "dtype", "format", "indices", "iso", "nvals", "padding", "partition", "present",
-                 "queue", "size", "sorted", "values")
+    __slots__ = ("_awaited", "device", "downward", "dtype", "format", "indices", "iso", "nvals", "padding", "partition",
+                 "present", "queue", "size", "sorted", "values")
 
     def __init__(self, size: int, dtype, partition: Partition = NATURAL, device: Device = HOST):
         self.device = device
@@ -77,6 +78,7 @@ class VectorBlock:
         self.sorted = sorted
         self.padding = None
         self.queue = None
+        self.downward = False
         if partition is not None:
             self.partition = partition
 
@@ -95,6 +97,7 @@ class VectorBlock:
         self.present = None if full else present
         self.padding = padding
         self.queue = None
+        self.downward = False
         if partition is not None:
             self.partition = partition
 
@@ -156,6 +159,7 @@ class VectorBlock:
         if partition is not None:
             self.partition = partition
         self.padding = self.queue = None
+        self.downward = False
         self._leave_out(CONTENT, (resolve, -1, -1))
 
     def set_bitmap_later(self, present, values, count: Callable[[], int], *, least: int = 0, most: int | None = None,
@@ -247,6 +251,12 @@ class VectorBlock:
             self.set_bitmap(present, values, self.nvals, iso=self.iso)
         return self
 
+    def presence(self) -> Any:
+        """Whether there is an entry, one byte per position, of a list that stays one; it has gaps."""
+        marks = VectorBlock(self.size, np.bool_, self.partition, self.device)
+        marks.set_sparse(self.indices, np.ones(1, np.bool_), iso=True, sorted=self.sorted)
+        return marks.to_bitmap().present
+
     def _scatter(self, present, values) -> None:
         """The list's entries into a bitmap and values (unless all are equal), in one launch."""
         device = self.device
@@ -265,6 +275,7 @@ class VectorBlock:
     def writable_bitmap(self, *, full: bool = False) -> VectorBlock:
         """Bitmap with own, non-iso values, to be updated in place; `full` may stay full. Returns self."""
         self.to_bitmap()
+        self.downward = False
         if self.iso:
             self.expand()
         if self.format == "full" and not full:

@@ -11,7 +11,7 @@ from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign, matrix_assign_line
 from spgraph.engine.matrix_build import build_matrix, matrix_coo, matrix_csr
 from spgraph.engine.matrix_common import align_matrices
-from spgraph.engine.matrix_elementwise import matrix_apply, matrix_ewise, matrix_select
+from spgraph.engine.matrix_elementwise import matrix_apply, matrix_ewise, matrix_select, some_entries
 from spgraph.engine.matrix_products import kronecker, mxm, outer
 from spgraph.engine.matrix_reduce import matrix_reduce_rows, matrix_reduce_scalar
 from spgraph.engine.matrix_structure import (
@@ -24,6 +24,7 @@ from spgraph.engine.matrix_structure import (
     matrix_set,
     vector_diag,
 )
+from spgraph.engine.pointers import combine_at, gather, pointer_jump
 from spgraph.engine.vector_elementwise import (
     Apply,
     Ewise,
@@ -55,7 +56,9 @@ __all__ = [
     "align_matrices",
     "build_matrix",
     "build_vector",
+    "combine_at",
     "forget_workspaces",
+    "gather",
     "inner",
     "kronecker",
     "matrix_apply",
@@ -77,6 +80,8 @@ __all__ = [
     "mxm",
     "mxv",
     "outer",
+    "pointer_jump",
+    "some_entries",
     "vector_assign",
     "vector_chain",
     "vector_coo",

@@ -14,6 +14,7 @@ from spgraph.partition import Partition
 __all__ = ["MASK_CONSTS", "Mask", "MaskView", "view_mask"]
 
 EMPTY_BITS = np.empty(0, np.uint8)
+LONG_LIST = 16  # a list that is a mask becomes a bitmap itself if it has more than size / this entries
 
 
 class Mask(NamedTuple):
@@ -70,10 +71,12 @@ def view_mask(mask: Mask | None, size: int, partition: Partition, *, copy: bool 
     least, most = block.bounds()
     if structural and (least == size or most == 0):
         return NO_MASK if (least == size) != mask.complement else _nothing(size, block.device)
-    block.to_bitmap()
     allowed = most
     if mask.complement:
         allowed = size - least if structural else size
+    if structural and block.format == "sparse" and block.nvals * LONG_LIST < size:  # a frontier goes on as a list
+        return MaskView("sc" if mask.complement else "s", block.presence(), EMPTY_BITS, allowed)
+    block.to_bitmap()
     code = ("s" if structural else "v" if block.format == "bitmap" else "f") + ("c" if mask.complement else "")
     present = EMPTY_BITS if block.present is None else block.present
     values = EMPTY_BITS if structural else block.values

@@ -27,7 +27,7 @@ from spgraph.engine.matrix_common import (
 )
 from spgraph.engine.matrix_write import write
 
-__all__ = ["matrix_apply", "matrix_ewise", "matrix_select"]
+__all__ = ["matrix_apply", "matrix_ewise", "matrix_select", "some_entries"]
 
 PLACES = {"ix": "i", "iy": "i", "jx": "j", "jy": "j"}
 NO_SCALAR = np.int8(0)
@@ -235,3 +235,22 @@ def selected(A: MatrixBlock, op, thunk) -> MatrixBlock:
     csr = A.device.produce_rows(kernel, work, args, A.indptr, A.indices.dtype, None if A.iso else A.dtype)
     iso = A.values[0] if A.iso else None
     return make_block(A.nrows, A.ncols, A.dtype, csr, iso, A.rows, A.cols, device=A.device)
+
+
+def some_entries(A: MatrixBlock, a_t: bool, count: int) -> MatrixBlock:
+    """A block of at most `count` entries of each row of A (or A^T), those that come first in memory."""
+    A = A.oriented(a_t)
+    device = A.device
+    counts = device.xp.minimum(A.indptr[1:] - A.indptr[:-1], min(count, A.ncols))
+    indptr = device.row_offsets(counts)
+    nvals = int(indptr[-1])
+    indices = device.xp.empty(nvals, A.indices.dtype)
+    values = None if A.iso or not nvals else device.xp.empty(nvals, A.dtype)
+    if nvals:
+        consts = {"VALUES": values is not None}
+        kernel = kernel_for(device, "rows.first_entries", (values is None,), lambda: (consts, {}))
+        out_values = NO_IDS[0] if values is None else values
+        args = (A.indptr, A.indices, A.values, indptr, indices, out_values)
+        device.over_rows(kernel, indptr, nvals + A.nrows, args)
+    iso = A.values[0] if A.iso and nvals else None
+    return make_block(A.nrows, A.ncols, A.dtype, (indptr, indices, values), iso, A.rows, A.cols, device=device)

@@ -16,7 +16,7 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import MASK_CONSTS, Mask, MaskView
 from spgraph.engine.operators import accumulate, settles
 
-__all__ = ["NO_IDS", "Filter", "Product", "cast_scalar"]
+__all__ = ["NO_IDS", "Filter", "Product", "cast_scalar", "one_value"]
 
 INT64 = np.dtype(np.int64)
 ISO_OPERANDS = frozenset({"a", "u"})
@@ -80,8 +80,8 @@ def _term(semiring, flipped: bool, a_dtype, u_dtype) -> Term:
 class Product(ABC):
     """C<M, replace> (accum)= A u over a semiring; a subclass runs it on its kind of device."""
 
-    __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "grows", "mask", "out", "replace", "semiring",
-                 "term", "transposed", "u", "view")
+    __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "grows", "mask", "out", "replace", "scatter",
+                 "semiring", "term", "transposed", "u", "view")
 
     def __init__(self, out: VectorBlock, mask: Mask | None, view: MaskView, accum, replace: bool, A: MatrixBlock,
                  transposed: bool, u: VectorBlock, semiring, flipped: bool, changed: VectorBlock | None,
@@ -101,6 +101,7 @@ class Product(ABC):
         self.fresh = fresh
         self.grows = grows  # C's entries stay as they are: it only gets new ones, any of their terms
         self.term = _term(semiring, flipped, A.dtype, u.dtype)
+        self.scatter: Any = None  # what `push` has run, if it may be run again; see `engine.scatters`
 
     @abstractmethod
     def push(self, limit: float) -> bool:
@@ -112,24 +113,7 @@ class Product(ABC):
 
     def iso_value(self):
         """The one value of all entries of the result, or None."""
-        term = self.term
-        if not term.idempotent or not term.uses <= ISO_OPERANDS:
-            return None
-        if term.constant is not None:
-            return term.constant
-        env, key = {}, [self.semiring.key, self.flipped]
-        for name, block in (("a", self.A), ("u", self.u)):
-            if name in term.uses:
-                if not block.iso:
-                    return None
-                env[name] = block.values[0]
-                key += (name, block.dtype, block.values.tobytes())
-        found = _products.get(tuple(key))
-        if found is None:
-            if len(_products) > 1000:
-                _products.clear()
-            found = _products[tuple(key)] = term.dtype.type(ex.evaluate(term.mult[0], env))
-        return found
+        return one_value(self.semiring, self.flipped, self.term, self.A, self.u)
 
     def combines_in_place(self) -> bool:
         """Whether terms can go straight into C: it only grows, or accumulates by the monoid's own operator.
@@ -191,6 +175,27 @@ class Product(ABC):
         if self.accum is not None:
             ops["ACC"] = accumulate(self.accum, out_dtype, term.dtype)
         return ops
+
+
+def one_value(semiring, flipped: bool, term: Term, A: MatrixBlock, u: VectorBlock):
+    """The one value of all entries of a product, or None."""
+    if not term.idempotent or not term.uses <= ISO_OPERANDS:
+        return None
+    if term.constant is not None:
+        return term.constant
+    env, key = {}, [semiring.key, flipped]
+    for name, block in (("a", A), ("u", u)):
+        if name in term.uses:
+            if not block.iso:
+                return None
+            env[name] = block.values[0]
+            key += (name, block.dtype, block.values.tobytes())
+    found = _products.get(tuple(key))
+    if found is None:
+        if len(_products) > 1000:
+            _products.clear()
+        found = _products[tuple(key)] = term.dtype.type(ex.evaluate(term.mult[0], env))
+    return found
 
 
 def cast_scalar(value, dtype):

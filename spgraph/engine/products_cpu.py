@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK
 from spgraph.engine.product import Product, cast_scalar
+from spgraph.engine.scatters import Scatter, found, gathered, spread
 from spgraph.engine.vector_write import differences, write
 from spgraph.engine.workspace import workspace
 from spgraph.kernels.cpu import pull as pull_kernels
 from spgraph.kernels.cpu import push as push_kernels
 from spgraph.kernels.cpu._specialise import Block, get_kernel
-from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, parallel_for, threads
+from spgraph.kernels.cpu._threads import parallel_for
 
 __all__ = ["CpuProduct"]
-
-LONG_LIST = 64  # a list is long from size / this on
-MOST_RANGES = 16  # column ranges that push is spread over; each costs an offset per row
-NO_THUNK = np.int8(0)
 
 _kernels: dict = {}
 
@@ -73,29 +68,14 @@ class CpuProduct(Product):
             values = acc = EMPTY_BITS
         args = (u.indices, u.values, A.indices, A.values, view.present, view.values, space.stamp, space.next_epoch(),
                 acc, space.indices, values)
-        parts = self._spread(kernel, A, limit, args)
+        parts = spread(kernel, A, u.nvals, limit, args, self.ids(A, swap=True))
         if parts is None:
             return None
         pieces = [slice(base, base + count) for base, count in parts if count]
         if iso is None:
-            return _gathered(space.indices, pieces), _gathered(values, pieces), False, False
-        indices, ascending = _found(space, pieces)
+            return gathered(space.indices, pieces), gathered(values, pieces), False, False
+        indices, ascending = found(space, pieces)
         return indices, np.array([cast_scalar(iso, dtype)]), True, ascending
-
-    def _spread(self, kernel, A, limit, args):
-        """Run a push kernel on one thread, or on ranges of columns: [(base, result)], None if above the limit."""
-        ids = self.ids(A, swap=True)
-        work = self.u.nvals * (8 + A.nvals // max(A.nrows, 1))
-        alone = float(limit if threads() == 1 else min(limit, PARALLEL_WORK))
-        result = kernel(work, 0, A.indptr, A.indptr[1:], *args, alone, *ids)
-        edges = -1 - (result[0] if type(result) is tuple else result)
-        if edges < 0:
-            return [(0, result)]
-        if edges > limit:
-            return None
-        ranges = A.column_ranges(min(threads(), MOST_RANGES))
-        calls = [(base, begin, end, *args, math.inf, *ids) for base, begin, end in ranges]
-        return [(base, result) for (base, _, _), result in zip(ranges, parallel_calls(kernel, int(edges), calls))]
 
     def _push_scatter(self, limit) -> bool:
         u, view, out, changed, kept = self.u, self.view, self.out, self.changed, self.filter
@@ -110,26 +90,12 @@ class CpuProduct(Product):
         if kernel is None:
             kernel = self._make(key, push_kernels.push_scatter, A, out.dtype, CHANGED=changed is not None, C_FULL=full,
                                 GROWS=self.grows, FILTER=kept is not None)
-        space = workspace(out.size)
-        args = (u.indices, u.values, A.indices, A.values, view.present, view.values,
-                EMPTY_BITS if full else out.present, out.values, space.stamp, space.next_epoch(), space.indices,
-                EMPTY_BITS if changed is None else space.array("values", out.dtype),
-                NO_THUNK if kept is None else kept.thunk)
-        parts = self._spread(kernel, A, limit, args)
-        if parts is None:
+        scatter = Scatter(self, A, kernel)
+        if not scatter.run(A, out, view, u, changed, kept and kept.thunk, limit):
             return False
-        added = sum(result[0] for _, result in parts)
-        if added:
-            out.set_bitmap(out.present, out.values, out.nvals + added)
+        if self.mask is None or self.grows:
+            self.scatter = scatter
         if changed is not None:
-            pieces = [slice(base, base + result[1]) for base, result in parts if result[1]]
-            indices, ascending = _found(space, pieces)
-            values = self.changed_value()
-            if values is not None:
-                changed.set_sparse(indices, values, iso=True, sorted=ascending, partition=out.partition)
-            else:
-                values = out.values[indices] if ascending else _gathered(space.array("values", out.dtype), pieces)
-                changed.set_sparse(indices, values, sorted=ascending, partition=out.partition)
             self.filter = None  # it was applied
         return True
 
@@ -180,21 +146,3 @@ class CpuProduct(Product):
             ops |= self.filter.ops(out_dtype)
         kernel = _kernels[key] = get_kernel(template, {**self.consts(A), **consts}, ops)
         return kernel
-
-
-def _found(space, pieces):
-    """The positions that a push has stamped, and whether they are ascending.
-
-    Pushing on from a long list in ascending order is up to three times faster than
-    in the order of discovery, and reading it off the stamps costs less than sorting.
-    """
-    if sum(piece.stop - piece.start for piece in pieces) * LONG_LIST < space.size:
-        return _gathered(space.indices, pieces), False
-    return np.flatnonzero(space.stamp == space.epoch).astype(space.indices.dtype), True
-
-
-def _gathered(array, pieces):
-    """The pieces of a workspace's array, copied into one."""
-    if len(pieces) == 1:
-        return array[pieces[0]].copy()
-    return np.concatenate([array[piece] for piece in pieces]) if pieces else array[:0].copy()

@@ -1,4 +1,4 @@
-"""Matrix-vector products on a GPU: push from an edge-balanced list, pull by bins of rows.
+"""Matrix-vector products on a GPU: push from an edge-balanced list, pull by equal shares of the entries.
 
 Launches: push, one and one that clears up after it (and one before it for a list that did not come from a
 push through the same matrix); pull, one. Nothing is waited for but the numbers that a program asks
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from semirings._cuda import C_TYPES
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK
@@ -30,7 +31,14 @@ NO_PREFIX = np.empty(0, np.int64)
 LAST_EPOCH = 255
 EMPTY_INDICES = np.empty(0, np.int32)
 LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
-BINS = (2048, 48, 6)  # rows with more entries than these go to 256, 32 and 8 threads each, the rest to 2
+WORK_OF_A_ROW = 8  # edges that a row costs as much as, besides its own
+LEAST_SHARE, MOST_SHARE, SHARES_PER_WARP = 256, 4096, 8  # edges that a warp takes at a time
+WARPS = 32  # of a multiprocessor, at least
+# u's first values are kept in shared memory if rows and columns lie by falling degree and each is read often
+HOT_EDGES, HOT_READS, HOT_SHARE, HOT_BLOCK = 1 << 22, 8, 1 / 8, 1024
+PAIR_READS = 4  # of a value, from which on it is worth to lay its id beside it
+BLOCK, ROOM_TERMS, ROOM_BYTES = 256, 264, 96  # of pull_all without them; of a warp's room
+CACHE_BYTES = 63 << 10  # that stay a cache: rmat24-16 takes 3.2 ms, with 32 KiB more in shared memory 3.8 (H100)
 # select operators by which a value that is accepted once stays accepted, for monoids that only go down or only up
 DOWNWARD = frozenset({"valuelt", "valuele"})
 UPWARD = frozenset({"valuegt", "valuege"})
@@ -160,7 +168,7 @@ class CudaProduct(Product):
     def pull(self) -> None:
         """Gather into every allowed row of C, in place."""
         u, view, out, accum, changed = self.u, self.view, self.out, self.accum, self.changed
-        device, xp = out.device, out.device.xp
+        device, xp = self.device, out.device.xp
         A = self.A.oriented(self.transposed)
         u.to_bitmap()
         fresh = self.fresh
@@ -179,19 +187,26 @@ class CudaProduct(Product):
         listed = noting and single is None
         new_values = xp.empty(out.size, out.dtype) if listed else EMPTY_BITS if single is None else single
         u_full = u.format == "full"
-        dense = self.looks_densely()
-        key = ("pull", dense, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting, listed,
-               None if fresh or accum is None else accum.key)
+        dense = not self.term.stops
+        paired = dense and self._pairs(A)
+        hot = _hot_values(A, u, 8 if paired else u.dtype.itemsize, self.term.dtype) if dense else 0
+        key = ("pull", dense, hot, paired, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting,
+               listed, None if fresh or accum is None else accum.key)
         kernel = device.kernels.get(key)
         if kernel is None:
             kernel = self._make(key, "pull.pull_all" if dense else "pull.pull_until", A, out.dtype, U_FULL=u_full,
                                 REPLACE=self.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh,
-                                CHANGED=noting, CHVALS=listed)
-        args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
+                                CHANGED=noting, CHVALS=listed, HOT=hot, BY_ROW="i" in self.term.uses,
+                                **({"PAIRED": "1", "U": C_TYPES[u.dtype.name]} if paired else {}))
+        uvals = _paired(u, A.cols.to_global) if paired else u.values
+        args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, uvals, view.present, view.values,
                 present, values, before, bits, new_values if listed else EMPTY_BITS, *self.ids(A))
         if dense:
-            bins = _bins(A)
-            later = kernel(A.nrows, (*bins.args, *args), blocks=bins.blocks)
+            shares, dtype = _shares(A), self.term.dtype
+            with device.lock:  # the giants' counters are the matrix's
+                later = kernel(shares.units, (*shares.args, xp.empty(shares.pieces, dtype),
+                                              xp.empty(shares.pieces, np.uint8), shares.arrived, *args),
+                               blocks=_hot_blocks(shares.units, device) if hot else None)
         else:
             later = kernel(A.nrows, args)
         partition = out.partition
@@ -204,15 +219,56 @@ class CudaProduct(Product):
             changed.set_bitmap_later(bits, new_values, lambda: later.get()[0][1], iso=single is not None,
                                      partition=partition)
 
+    def _pairs(self, A: MatrixBlock) -> bool:
+        """Whether every entry needs a value and a global id from the same place, and both fit 8 bytes."""
+        u, ids = self.u, A.cols.to_global
+        return (ids is not None and self.term.uses >= {"k", "u"} and not u.iso and u.dtype.itemsize == ids.itemsize == 4
+                and A.nvals >= PAIR_READS * A.ncols)
+
     # ---- kernels ---------------------------------------------------------------
     def _make(self, key, name: str, A: MatrixBlock, out_dtype, **consts):
-        device, monoid = self.out.device, self.semiring.monoid
+        device, monoid = self.device, self.semiring.monoid
         ops = self.ops(out_dtype)
         if self.filter is not None:
             ops |= self.filter.ops(out_dtype)
         consts = {**self.consts(A), "ATOMIC": hardware_atomic(monoid), "GLANCE": settles(monoid), **consts}
-        kernel = device.kernels[key] = device.kernel(name, consts, ops)
+        if name == "pull.pull_all":
+            hot = consts["HOT"]
+            block = HOT_BLOCK if hot else BLOCK
+            shared = _rooms(block, self.term.dtype) + hot * (8 if "PAIRED" in consts else self.u.dtype.itemsize)
+            kernel = device.kernel(name, consts, ops, block=block, shared=shared)
+        else:
+            kernel = device.kernel(name, consts, ops)
+        device.kernels[key] = kernel
         return kernel
+
+
+def _hot_blocks(units: int, device: Any) -> int:
+    """One per multiprocessor, whose shared memory it fills."""
+    return min(-(-units * WARP // HOT_BLOCK), device.multiprocessors)
+
+
+def _rooms(block: int, dtype: np.dtype) -> int:
+    """Bytes of shared memory in which the warps of a block add up terms: `struct Room` of pull.cuh for each."""
+    return block // WARP * (ROOM_TERMS * dtype.itemsize + ROOM_BYTES)
+
+
+def _paired(u: VectorBlock, ids: Any) -> Any:
+    """Values and ids of 4 bytes side by side, as numbers of 8 bytes."""
+    values = u.values
+    pairs = u.device.xp.empty((values.size, 2), np.uint32)
+    pairs[:, 0] = values.view(np.uint32)
+    pairs[:, 1] = ids.view(np.uint32)
+    return pairs.reshape(-1).view(np.uint64)
+
+
+def _hot_values(A: MatrixBlock, u: VectorBlock, size: int, dtype: np.dtype) -> int:
+    """How many of u's first values, of `size` bytes, a block keeps at hand, besides terms of `dtype`."""
+    if A.cols.name != "degree" or u.iso or A.nvals < max(HOT_EDGES, HOT_READS * A.ncols):
+        return 0
+    device: Any = u.device
+    count = (device.shared_memory - CACHE_BYTES - _rooms(HOT_BLOCK, dtype)) // size
+    return count if 0 < count < A.ncols and _shares(A).reads(A, count) >= HOT_SHARE * A.nvals else 0
 
 
 def _blocks(edges: int, device) -> int:
@@ -332,37 +388,44 @@ def _pad(out: VectorBlock, identity) -> None:
     out.padding = identity
 
 
-class _Bins:
-    """The rows of a matrix by length, and how many blocks serve each bin of `pull_all`."""
+class _Shares:
+    """The rows of a matrix in shares of about equal work, its giants in pieces; see pull.cuh."""
 
-    __slots__ = ("args", "blocks")
+    __slots__ = ("_reads", "args", "arrived", "pieces", "units")
 
     def __init__(self, A: MatrixBlock):
         device: Any = A.device
         xp = device.xp
+        work = A.indptr.astype(np.int64) + xp.arange(A.nrows + 1, dtype=np.int64) * WORK_OF_A_ROW
+        all_work = A.nvals + A.nrows * WORK_OF_A_ROW
+        share = LEAST_SHARE
+        while share < MOST_SHARE and share * SHARES_PER_WARP * WARPS * device.multiprocessors < all_work:
+            share *= 2
+        starts = xp.searchsorted(work, xp.arange(-(-all_work // share) + 1, dtype=np.int64) * share)
+        starts = xp.minimum(starts, A.nrows)
         lengths = A.indptr[1:] - A.indptr[:-1]
-        longest_first: list[Any] = []
-        ends: list[int] = []
-        taken = xp.zeros(A.nrows, bool)
-        for least in BINS:
-            longer = lengths > least
-            chosen = xp.flatnonzero(longer & ~taken)
-            longest_first.append(chosen)
-            ends.append((ends[-1] if ends else 0) + chosen.size)
-            taken = longer
-        longest_first.append(xp.flatnonzero(~taken))
-        order = xp.concatenate(longest_first).astype(index_dtype(A.nrows))
-        most = 8 * device.multiprocessors
-        sizes = [ends[0], ends[1] - ends[0], ends[2] - ends[1], A.nrows - ends[2]]
-        # a block has 1, 8, 32 or 128 rows of its bin at a time; with more than 4 turns each, blocks are kept busy
-        blocks = [min(-(-size // rows), most) for size, rows in zip(sizes, (1, 8, 32, 128))]
-        blocks[-1] = max(blocks[-1], 1)
-        cuts = np.cumsum(blocks).tolist()
-        self.blocks = cuts[-1]
-        self.args = (order, *ends, *cuts[:3])
+        giants = xp.flatnonzero(lengths > share)
+        pieces = -(-lengths[giants].astype(np.int64) // share)
+        first = xp.zeros(giants.size + 1, np.int64)
+        xp.cumsum(pieces, out=first[1:])
+        numbers = xp.arange(int(device.to_host(first[-1:])[0]), dtype=np.int64)
+        piece_of = xp.searchsorted(first, numbers, side="right") - 1
+        small = index_dtype(A.nrows)
+        self.pieces = numbers.size
+        self.units = self.pieces + starts.size - 1
+        self.args = (starts.astype(small), starts.size - 1, giants.astype(small), first, piece_of.astype(small),
+                     self.pieces, share)
+        self.arrived = xp.zeros(giants.size, np.uint32)
+        self._reads: dict[int, int] = {}
+
+    def reads(self, A: MatrixBlock, count: int) -> int:
+        """Entries in the first `count` rows; by falling degree, about as many are in the first columns."""
+        if count not in self._reads:
+            self._reads[count] = int(A.device.to_host(A.indptr[count:count + 1])[0])
+        return self._reads[count]
 
 
-def _bins(A: MatrixBlock) -> _Bins:
-    if A.bins is None:
-        A.bins = _Bins(A)
-    return A.bins
+def _shares(A: MatrixBlock) -> _Shares:
+    if A.shares is None:
+        A.shares = _Shares(A)
+    return A.shares

@@ -29,6 +29,7 @@ __all__ = ["Apply", "Ewise", "Leaf", "inner", "vector_chain", "vector_reduce", "
 INT64 = np.dtype(np.int64)
 ZERO = ex.Const(np.int64(0), INT64)
 POSITION = ex.Input("i", INT64)
+CHEAP = 4  # nodes of an expression that may be evaluated twice: a comparison
 SPARSE_SHARE = 4  # a list drives the loop if it is shorter than size / this
 
 
@@ -402,6 +403,8 @@ def _select(T: VectorBlock, u: VectorBlock, view: MaskView, op, thunk) -> None:
         consts = {**MASK_CONSTS[view.code], "T_ISO": u.iso, "ISO_OUT": u.iso, "GLOBAL": not natural}
         if not sparse:
             consts["T_FULL"] = u.format == "full"
+            if device.on_host:
+                consts["PEEK"] = len(list(ex.walk(op.expr))) <= CHEAP
         kernel = device.kernels[key] = device.kernel(name, consts, ops)
     leading = u.indices if sparse else EMPTY_BITS if u.present is None else u.present
     args = (leading, u.values, thunk, NO_IDS if natural else u.partition.to_global, view.present, view.values)

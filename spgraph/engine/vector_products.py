@@ -15,10 +15,11 @@ from typing import Any
 from semirings import binary
 from spgraph import context
 from spgraph.block import MatrixBlock, VectorBlock
-from spgraph.engine.mask import Mask, view_mask
+from spgraph.engine.mask import NO_MASK, Mask, view_mask
 from spgraph.engine.plan import CPU_COSTS, GPU_COSTS, push_limit
 from spgraph.engine.product import Filter, Product
 from spgraph.engine.products_cpu import CpuProduct
+from spgraph.engine.scatters import Scatter
 from spgraph.engine.vector_elementwise import vector_select
 from spgraph.engine.vector_write import differences
 from spgraph.kernels.cpu._threads import threads
@@ -28,6 +29,7 @@ __all__ = ["mxv"]
 # Making the CSR of the transpose costs about this many gathers per entry; it is
 # made once the work that it would have saved adds up to that.
 TRANSPOSE_COST = 6
+KEPT = 16  # statements that a matrix keeps
 
 
 def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBlock, transposed: bool,
@@ -39,6 +41,11 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     `changed_if` = (a typed select operator, its thunk), the ones that it accepts.
     `direction` forces "push" or "pull" (default: what the context says).
     """
+    statement = (semiring, accum, replace, transposed, flipped, mask is None, changed is None,
+                 None if changed_if is None else changed_if[0])
+    scatter = A.scatters.get(statement)
+    if scatter is not None and _again(scatter, out, mask, A, transposed, u, changed, changed_if, direction):
+        return
     inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
     fresh = (accum is None and (mask is None or replace)) or out.nvals == 0
     if out is u and (not fresh or inner is not outer):
@@ -61,14 +68,35 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     kept = None if changed_if is None else Filter(*changed_if)
     kind = _product_of(out)
     product = kind(out, mask, view, accum, replace, A, transposed, u, semiring, flipped, changed, kept, fresh, grows)
-    limit = _limit(product, direction)
+    allowed = view.allowed if view.code else out.size
+    limit = _limit(A, transposed, allowed, product.term.stops, u, out.device.on_host, direction)
     if limit is None or _expected_edges(product) > limit or not product.push(limit):
         product.pull()
+    elif product.scatter is not None:
+        if len(A.scatters) >= KEPT:
+            A.scatters.clear()
+        A.scatters[statement] = product.scatter
     if changed is not None:
         if fresh:
             changed.assume(out.copy() if overwritten is None else differences(overwritten, out))
         if product.filter is not None and changed_if is not None:
             vector_select(changed, None, None, False, changed, *changed_if)
+
+
+def _again(scatter: Scatter, out: VectorBlock, mask: Mask | None, A: MatrixBlock, transposed: bool, u: VectorBlock,
+           changed: VectorBlock | None, changed_if: tuple | None, direction: str | None) -> bool:
+    """Run what was run before; False if the operands are stored in another way, or pulling may be cheaper."""
+    thunk = None if changed_if is None else changed_if[1]
+    rows_of_u = A.oriented(not transposed)
+    if not scatter.fits(rows_of_u, out, mask, u):
+        return False
+    allowed = out.size if mask is None else out.size - out.nvals
+    missed = A.missed
+    limit = _limit(A, transposed, allowed, scatter.term.stops, u, True, direction)
+    if limit is not None and u.nvals <= limit and scatter.run(rows_of_u, out, NO_MASK, u, changed, thunk, limit):
+        return True
+    A.missed = missed  # it will be counted yet
+    return False
 
 
 def _product_of(out: VectorBlock) -> type[Product]:
@@ -91,20 +119,18 @@ def _expected_edges(product: Product) -> float:
     return u.nvals * (A.nvals / max(u.size, 1))
 
 
-def _limit(product: Product, direction: str | None) -> float | None:
-    """Edges that push may look at; None to pull at once."""
+def _limit(A: MatrixBlock, transposed: bool, allowed: int, stops: bool, u: VectorBlock, on_host: bool,
+           direction: str | None) -> float | None:
+    """Edges that push may look at, where `allowed` rows may be written; None to pull at once."""
     direction = direction or context.current().direction
     if direction != "auto":
         return math.inf if direction == "push" else None
-    A, transposed = product.A, product.transposed
-    rows = product.out.size
-    allowed = product.view.allowed if product.view.code else rows
-    workers, costs = (threads(), CPU_COSTS) if product.out.device.on_host else (1, GPU_COSTS)
-    limit = push_limit(rows, A.nvals, allowed, product.term.stops, workers, costs)
+    workers, costs = (threads(), CPU_COSTS) if on_host else (1, GPU_COSTS)
+    limit = push_limit(A.ncols if transposed else A.nrows, A.nvals, allowed, stops, workers, costs)
     if A.has_transpose:
         return limit
     # Only one direction is at hand. Keep to it until what the other would have saved pays for it.
-    edges = product.u.nvals * (A.nvals / max(product.u.size, 1))
+    edges = u.nvals * (A.nvals / max(u.size, 1))
     if transposed:
         A.missed += max(edges - limit, 0)
         return math.inf if A.missed < TRANSPOSE_COST * A.nvals else limit

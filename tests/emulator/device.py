@@ -40,13 +40,14 @@ class EmulatedDevice(CudaDevice):
         self.xp = xp
         self.array_type = xp.ndarray
         self.multiprocessors = 2
+        self.shared_memory = 48 << 10
 
     def _memory_for_results(self, words: int) -> tuple[Any, np.ndarray]:
         return xp.zeros(words, np.uint64), np.zeros(words, np.uint64)
 
-    def load(self, name: str, text: str) -> Any:
+    def load(self, name: str, text: str, shared: int = 0) -> Any:
         """The function that g++ makes of a text."""
-        return compile_kernel(name, text)
+        return compile_kernel(name, text, shared_bytes=shared)
 
     pointer_text = "pointer({})"
 
@@ -55,7 +56,7 @@ class EmulatedDevice(CudaDevice):
         """Address of an array's first element."""
         return array._host.__array_interface__["data"][0]
 
-    def _start(self, function: Any, blocks: int, threads: int) -> None:
+    def _start(self, function: Any, blocks: int, threads: int, shared: int) -> None:
         function(blocks, threads, ctypes.addressof(self.buffer))
 
     def clear(self, array: Any) -> None:

@@ -1,4 +1,4 @@
-"""Centralities: PageRank, personalised PageRank, Katz, HITS, betweenness, closeness."""
+"""Centralities: PageRank, personalised PageRank, Katz, HITS, eigenvector, betweenness, closeness."""
 
 
 def pagerank(gb, A, damping=0.85, tol=1e-10, itermax=200):
@@ -87,6 +87,45 @@ def betweenness(gb, A, sources):
     centrality = gb.Vector.from_scalar(-float(k), n)
     centrality(gb.binary.plus) << update.reduce_columnwise(gb.monoid.plus)
     return centrality
+
+
+def betweenness_by_shares(gb, A, sources):
+    """Brandes for a vector per source, then for all at once: each keeps dependency / paths, not the dependency."""
+
+    def dependencies(paths):
+        front, fronts = paths.dup(), []
+        while front.nvals:
+            fronts.append(front)
+            # q<!s(paths)> = q plus.first A
+            front = gb.semiring.plus_first(front @ A).new("FP64", mask=~paths.S)
+            paths(gb.binary.second) << front
+        share = paths.dup()
+        share(paths.S) << 0.0
+        while len(fronts) > 2:
+            end = fronts.pop()
+            passed = (end.apply(gb.unary.minv).new() + gb.binary.second(end & share).new()).new()
+            # share<s(level d - 1)> += (1 / paths + share)(level d) plus.first A'
+            share(fronts[-1].S, gb.binary.plus) << gb.semiring.plus_first(passed @ A.T).new("FP64")
+        return gb.binary.times(paths & share).new()
+
+    total = gb.Vector.from_scalar(0.0, A.nrows)
+    for source in sources:
+        total(gb.binary.plus) << dependencies(gb.Vector.from_coo([source], 1.0, size=A.nrows))
+    number = len(sources)
+    rows = dependencies(gb.Matrix.from_coo(range(number), sources, 1.0, nrows=number, ncols=A.nrows))
+    together = gb.Vector.from_scalar(0.0, A.nrows)
+    together(gb.binary.plus) << rows.reduce_columnwise(gb.monoid.plus)
+    return total, together
+
+
+def eigenvector(gb, A, iterations=60):
+    """Power iteration on A + I, to the Euclidean norm 1."""
+    x = gb.Vector.from_scalar(1.0, A.nrows)
+    for _ in range(iterations):
+        # x += x plus.first A
+        x(gb.binary.plus) << gb.semiring.plus_first(x @ A).new("FP64")
+        x << x / x.reduce(gb.agg.L2norm).new().value
+    return x
 
 
 def closeness(gb, levels):

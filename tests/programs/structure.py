@@ -141,3 +141,80 @@ def markov_clusters(gb, A, iterations=6):
         M << M.select(">", 1e-4)
     total = M.reduce_columnwise(gb.monoid.plus).new().apply(gb.unary.minv).new()
     return (M @ total.diag()).new()
+
+
+def gathered(v, p):
+    """v(p(i)) for the entries of p, where v has one."""
+    if type(v).__module__.startswith("spgraph"):
+        return v[p].new()
+    ids, at = p.to_coo()
+    found = v[at].new()
+    result = type(v)(v.dtype, p.size)
+    kept, values = found.to_coo()
+    result[ids[kept]] << type(v).from_dense(values)
+    return result
+
+
+def combined(gb, v, monoid, p, x):
+    """v(p(i)) = monoid(v(p(i)), x(i)), any number of i for one position."""
+    if gb.__name__ == "spgraph":
+        v(monoid)[p] << x
+        return
+    both = gb.binary.first(p & x).new()
+    _, at = both.to_coo()
+    values = gb.binary.second(both & x).new().to_coo()[1]
+    v(monoid) << gb.Vector.from_coo(at, values, v.dtype, size=v.size, dup_op=monoid.binaryop)
+
+
+def jumped(v):
+    """Where pointers lead in the end."""
+    if type(v).__module__.startswith("spgraph"):
+        return v.pointer_jump().new()
+    while True:
+        before, v = v, v[v.to_coo()[1]].new()
+        if v.isequal(before):
+            return v
+
+
+def components_by_pointers(gb, A):
+    """Hooking of roots and full pointer jumping; what the engine lacks is made of what it has."""
+    n = A.nrows
+    root = gb.Vector.from_coo(range(n), range(n), dtype="INT64", size=n)
+    rounds = 0
+    while True:
+        low = root.dup()
+        low(gb.binary.min) << A.mxv(root, gb.semiring.min_second)
+        lower = gb.binary.lt(low & root).new()
+        hooks = low.dup(mask=lower.V)
+        if not hooks.nvals:
+            return root, rounds, gathered(root, root)
+        combined(gb, root, gb.monoid.min, root.dup(), hooks)
+        root << jumped(root)
+        rounds += 1
+
+
+def votes(gb, A):
+    """How many neighbours each vertex is the smallest, and the largest weighted one, of; and to whom its vote leads."""
+    n = A.nrows
+    smallest = A.mxv(gb.Vector.from_coo(range(n), range(n), dtype="INT32", size=n), gb.semiring.min_second).new()
+    count, most = gb.Vector("INT64", n), gb.Vector.from_scalar(0, n, dtype="INT64")
+    combined(gb, count, gb.monoid.plus, smallest, gb.Vector.from_scalar(1, n, dtype="INT64"))
+    combined(gb, most, gb.monoid.max, smallest, A.reduce_rowwise(gb.monoid.max).new())
+    return smallest, count, most, gathered(smallest, smallest), gathered(count, smallest)
+
+
+def library_components(gb, A):
+    """The library's own where there is one, else by labels."""
+    if gb.__name__ == "spgraph":
+        return gb.algorithms.connected_components(A)
+    return components_by_labels(gb, A).dup("INT64")
+
+
+def library_triangles(gb, A):
+    """The library's own where there are any: count, per vertex, core numbers."""
+    if gb.__name__ == "spgraph":
+        ours = gb.algorithms
+        return ours.triangle_count(A), ours.triangles(A), ours.core_number(A)
+    count = gb.Vector.from_scalar(0, A.nrows, dtype="INT64")
+    count(gb.binary.plus) << clustering(gb, A)[0]
+    return int(triangles_burkhardt(gb, A)), count, core_numbers(gb, A)

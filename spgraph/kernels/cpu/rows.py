@@ -84,6 +84,17 @@ def map_rows(lo, hi, source, indptr, indices, values, first, target, counts, out
     return q
 
 
+def first_entries(lo, hi, indptr, indices, values, out_indptr, out_indices, out_values):
+    """As many entries of every row as the result has room for, the first ones."""
+    for i in range(lo, hi):
+        p = indptr[i]
+        for q in range(out_indptr[i], out_indptr[i + 1]):
+            out_indices[q] = indices[p]
+            if VALUES:
+                out_values[q] = values[p]
+            p += 1
+
+
 def find_in_rows(lo, hi, indptr, indices, wanted, found):
     """found[i]: where in row i the column wanted[i] stands, or -1."""
     for i in range(lo, hi):

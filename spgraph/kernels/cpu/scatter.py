@@ -5,7 +5,7 @@ full as in `pull`. `scatter` returns how many entries it added to C, the others 
 they list: those of items lo..hi from place lo on.
 
 Compile-time: T_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, ACCUM, C_FULL, GLOBAL,
-ISO_OUT. Operators: STORE(t), ACC(c, t), KEEP(x, i, thunk).
+ISO_OUT, PEEK. Operators: STORE(t), ACC(c, t), KEEP(x, i, thunk).
 """
 
 
@@ -74,22 +74,42 @@ def select_list(lo, hi, tidx, tvals, thunk, gid, mpresent, mvals, oidx, ovals):
 
 
 def select_bitmap(lo, hi, tpresent, tvals, thunk, gid, mpresent, mvals, oidx, ovals):
-    """The same for a bitmap or full T."""
+    """The same for a bitmap or full T.
+
+    With PEEK, which is for a cheap KEEP, a block of 64 is first asked whether it has any: without branches, so
+    compilers make vector instructions of it, and what is rare is found at the speed of memory.
+    """
     count = lo
-    for target in range(lo, hi):
-        if not T_FULL:
-            if tpresent[target] == 0:
-                continue
-        if MASKED:
-            CHECK_MASK(target)
-            if not allowed:
-                continue
-        t = tvals[0] if T_ISO else tvals[target]
-        i = gid[target] if GLOBAL else target
-        keep = KEEP(t, i, thunk)
-        if keep:
-            oidx[count] = target
-            if not ISO_OUT:
-                ovals[count] = STORE(t)
-            count += 1
+    first = lo
+    while first < hi:
+        stop = min(first + 64, hi)
+        any_kept = 1
+        if PEEK:
+            any_kept = 0
+            for target in range(first, stop):
+                t = tvals[0] if T_ISO else tvals[target]
+                i = gid[target] if GLOBAL else target
+                keep = KEEP(t, i, thunk)
+                if T_FULL:
+                    any_kept |= 1 if keep else 0
+                else:
+                    any_kept |= tpresent[target] if keep else 0
+        if any_kept != 0:
+            for target in range(first, stop):
+                if not T_FULL:
+                    if tpresent[target] == 0:
+                        continue
+                if MASKED:
+                    CHECK_MASK(target)
+                    if not allowed:
+                        continue
+                t = tvals[0] if T_ISO else tvals[target]
+                i = gid[target] if GLOBAL else target
+                keep = KEEP(t, i, thunk)
+                if keep:
+                    oidx[count] = target
+                    if not ISO_OUT:
+                        ovals[count] = STORE(t)
+                    count += 1
+        first = stop
     return count - lo

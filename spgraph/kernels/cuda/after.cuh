@@ -1,7 +1,7 @@
 // What comes after a kernel's constants, types and operators: masks and atomics.
 //
 // ATOMIC (a constant of the kernel, 0 if not given) names the instruction that does the monoid's work:
-// 1 add, 2 min, 3 max, 4 or, 5 and, 6 xor; 0: compare and swap. GLANCE (likewise, false if not given) says that what changes
+// 1 add, 2 min, 3 max, 4 or, 5 and, 6 xor, 7 and 8 min and max of floats that pass over NaN; 0: compare and swap. GLANCE (likewise, false if not given) says that what changes
 // nothing now never will: then the first look may see an old value, such as the nearest cache has.
 
 // May position n be written? For kernels with the constants MASKED, COMPLEMENT, VALUED, M_FULL.
@@ -18,21 +18,40 @@ template <class P, class V> DEVICE bool allowed(const P& present, const V& value
     return yes;
 }
 
-// *p = op(*p, value) as one step; the new value. `changed` says whether the stored value became another one.
+// min (LEAST) or max of floats, none of which is NaN: bits without a sign rise with the number, bits with one fall.
+template <bool LEAST, class T> DEVICE T atomic_order(T* p, T value) {
+    typedef typename Word<sizeof(T)>::type W;
+    typedef typename Signed<sizeof(T)>::type S;
+    const W bits = (W)bits_of(value);
+    const bool rising = (S)bits >= 0;
+    if (rising) return of_bits<T>((W)(LEAST ? atomicMin((S*)p, (S)bits) : atomicMax((S*)p, (S)bits)));
+    return of_bits<T>(LEAST ? atomicMax((W*)p, bits) : atomicMin((W*)p, bits));
+}
+
+// *p = op(*p, value) as one step; the new value, and in `old` the one before. `changed` says whether the stored value became
+// another one; if not, `old` may be what *p was a while ago.
 // Looks first: nothing is written where nothing would change. Not before an addition, which nearly always changes
 // something; where the caller needs neither result, it is then a reduction that nothing waits for.
-template <class T, class V, class Op> DEVICE T atomic_combine(T* p, V value, Op op, bool& changed) {
+template <class T, class V, class Op> DEVICE T atomic_combine(T* p, V value, Op op, bool& changed, T& old) {
     typedef typename Word<sizeof(T)>::type W;
     const u64 address = (u64)p;
     W* word = (W*)(address & ~(u64)(sizeof(W) - 1));
     const int shift = 8 * (int)(address & (sizeof(W) - 1));
     const W keep = sizeof(T) < sizeof(W) ? ~((((W)1 << (8 * sizeof(T) % (8 * sizeof(W)))) - 1) << shift) : (W)0;
-    T old, now;
+    T now;
     changed = false;
     if constexpr (ATOMIC != 1 || sizeof(T) < 4) {
         old = GLANCE ? glance(p) : peek(p);
         now = op(old, value);
         if (bits_of(now) == bits_of(old)) return now;
+    }
+    if constexpr (ATOMIC >= 7) {
+        if (old == old && value == value) {
+            old = atomic_order<ATOMIC == 7>(p, (T)value);
+            now = op(old, value);
+            changed = now != old;
+            return now;
+        }
     }
     if constexpr (ATOMIC == 1 && sizeof(T) >= 4) {
         old = atomicAdd((typename Adds<T>::type*)p, (typename Adds<T>::type)value);
@@ -45,7 +64,7 @@ template <class T, class V, class Op> DEVICE T atomic_combine(T* p, V value, Op 
         now = op(old, value);
         changed = now != old;
         return now;
-    } else if constexpr (ATOMIC >= 4 && sizeof(T) >= 4) {
+    } else if constexpr (ATOMIC >= 4 && ATOMIC <= 6 && sizeof(T) >= 4) {
         const W with = (W)value;
         old = (T)(ATOMIC == 4 ? atomicOr(word, with) : ATOMIC == 5 ? atomicAnd(word, with) : atomicXor(word, with));
         now = op(old, value);
@@ -66,6 +85,11 @@ template <class T, class V, class Op> DEVICE T atomic_combine(T* p, V value, Op 
             expected = found;
         }
     }
+}
+
+template <class T, class V, class Op> DEVICE T atomic_combine(T* p, V value, Op op, bool& changed) {
+    T old;
+    return atomic_combine(p, value, op, changed, old);
 }
 
 // ---- reductions of everything by any operator ---------------------------------------

@@ -166,6 +166,7 @@ def _operator(name: str, expr: ex.Expr, operands: tuple[str, ...]) -> str:
 
 ATOMICS = {"add": 1, "fmin": 2, "minimum": 2, "fmax": 3, "maximum": 3, "bitwise_or": 4, "bitwise_and": 5,
            "bitwise_xor": 6}
+FLOAT_ATOMICS = {"fmin": 7, "fmax": 8}  # those that NaN ends have no such instruction
 
 
 def hardware_atomic(monoid) -> int:
@@ -180,6 +181,8 @@ def hardware_atomic(monoid) -> int:
     expr, dtype = monoid.binaryop.expr, monoid.type.np_type
     plain = isinstance(expr, ex.Call) and all(isinstance(arg, ex.Input) for arg in expr.args)
     code = ATOMICS.get(expr.label, 0) if plain else 0
-    if dtype.itemsize < 4 or (code > 1 and dtype.kind == "f"):
+    if dtype.itemsize < 4:
         return 0
+    if code > 1 and dtype.kind == "f":
+        return FLOAT_ATOMICS.get(expr.label, 0)
     return code

@@ -46,6 +46,8 @@ class CudaDevice(Device):
     array_type : type
         Of this device's arrays.
     multiprocessors : int
+    shared_memory : int
+        Bytes that a block can have.
     counters : Counters
     """
 
@@ -78,6 +80,7 @@ class CudaDevice(Device):
         self.array_type = cupy.ndarray
         device = cupy.cuda.Device(self.number)
         self.multiprocessors = device.attributes["MultiProcessorCount"]
+        self.shared_memory = device.attributes["MaxSharedMemoryPerBlockOptin"]
         self._several = cupy.cuda.runtime.getDeviceCount() > 1
         self._launch = cupy.cuda.driver.launchKernel
         self._memset = cupy.cuda.runtime.memsetAsync
@@ -92,12 +95,14 @@ class CudaDevice(Device):
             host[:] = 0
             return cupy.zeros(words, np.uint64), host
 
-    def load(self, name: str, text: str) -> Any:
+    def load(self, name: str, text: str, shared: int = 0) -> Any:
         """The compiled function of a text (from CuPy's disk cache if it was compiled before)."""
         module = self.xp.RawModule(code=text, options=("-std=c++17",))
-        function = module.get_function(name).kernel
-        self._modules.append((module, function))
-        return function.ptr
+        found = module.get_function(name)
+        if shared:
+            found.max_dynamic_shared_size_bytes = shared
+        self._modules.append((module, found.kernel))
+        return found.kernel.ptr
 
     pointer_text = "{}.data.ptr"  # `pointer` written out, for packers
 
@@ -109,8 +114,8 @@ class CudaDevice(Device):
     def _pointer_of(self, array: Any) -> int:
         return self.pointer(array)
 
-    def _start(self, function: Any, blocks: int, threads: int) -> None:
-        self._launch(function, blocks, 1, 1, threads, 1, 1, 0, self._stream().ptr, self._arguments, 0)
+    def _start(self, function: Any, blocks: int, threads: int, shared: int) -> None:
+        self._launch(function, blocks, 1, 1, threads, 1, 1, shared, self._stream().ptr, self._arguments, 0)
 
     def synchronize(self) -> None:
         """Wait for all that was started; CUDA's errors surface here."""
@@ -171,10 +176,10 @@ class CudaDevice(Device):
         memory.release_memory(self.xp, self.number)
 
     # ---- starting and waiting --------------------------------------------------------
-    def start(self, function: Any, blocks: int, threads: int) -> None:
+    def start(self, function: Any, blocks: int, threads: int, shared: int) -> None:
         """Launch with what is packed in the buffer; the caller holds the lock."""
         self.counters.launches += 1
-        self._start(function, blocks, threads)
+        self._start(function, blocks, threads, shared)
 
     def expect(self, returns: int, dtype: Any) -> Pending:
         """A place for a kernel's results, the last one a value of `dtype` if given; the caller holds the lock."""
@@ -223,9 +228,14 @@ class CudaDevice(Device):
                 raise RuntimeError(f"{self.name}: a kernel ended without its results")
 
     # ---- kernels -----------------------------------------------------------------------
-    def kernel(self, name: str, consts: dict, ops: dict) -> CudaKernel:
-        """The section "file.function" with constants and operators filled in."""
-        return CudaKernel(self, section(name), consts, ops)
+    def kernel(self, name: str, consts: dict, ops: dict, *, block: int | None = None, shared: int = 0) -> CudaKernel:
+        """The section "file.function" with constants and operators filled in.
+
+        `block` threads make a block if not as many as the section says; `shared` bytes are its ``extern __shared__``
+        memory.
+        """
+        found = section(name)
+        return CudaKernel(self, found if block is None else found._replace(block=block), consts, ops, shared)
 
     def chain(self, loop: str, tree: Any, leaves: int, result_dtype: Any, consts: dict, ops: dict) -> CudaKernel:
         """The kernel of an element-wise tree; see `kernels.cuda.chain`."""

@@ -79,15 +79,18 @@ class CudaKernel:
     section : Section
     consts, ops : dict
         See `assemble.assemble`.
+    shared : int, optional
+        Bytes of ``extern __shared__`` memory that a block has.
     """
 
-    __slots__ = ("_functions", "_last", "_value", "_variants", "consts", "device", "ops", "section")
+    __slots__ = ("_functions", "_last", "_value", "_variants", "consts", "device", "ops", "section", "shared")
 
-    def __init__(self, device: Any, section: Section, consts: dict, ops: dict):
+    def __init__(self, device: Any, section: Section, consts: dict, ops: dict, shared: int = 0):
         self.device = device
         self.section = section._replace(returns=0) if consts.get(section.unless) else section
         self.consts = consts
         self.ops = ops
+        self.shared = shared
         self._functions: dict = {}
         self._last: Any = None  # packer and function of the last launch
         self._value = ops[self.section.value][0].dtype if self.section.value else None
@@ -106,7 +109,8 @@ class CudaKernel:
         key = tuple(consts.items())
         found = self._variants.get(key)
         if found is None:
-            found = self._variants[key] = CudaKernel(self.device, self.section, {**self.consts, **consts}, self.ops)
+            found = self._variants[key] = CudaKernel(self.device, self.section, {**self.consts, **consts}, self.ops,
+                                                          self.shared)
         return found
 
     def __call__(self, count: int, args: tuple, *, blocks: int | None = None) -> Any:
@@ -145,7 +149,7 @@ class CudaKernel:
                         places += (device.pointer(partials),)
                     if last is None or not last[0](device.buffer, count, args, *places):
                         last = self._find(count, args, places)
-                    device.start(last[1], blocks, section.block)
+                    device.start(last[1], blocks, section.block, self.shared)
                 except BaseException:
                     device.expect_no_more(pending)
                     raise
@@ -153,7 +157,7 @@ class CudaKernel:
             if count:
                 if last is None or not last[0](device.buffer, count, args):
                     last = self._find(count, args, ())
-                device.start(last[1], blocks, section.block)
+                device.start(last[1], blocks, section.block, self.shared)
         return None
 
     def _find(self, count: int, args: tuple, places: tuple) -> tuple:
@@ -167,7 +171,7 @@ class CudaKernel:
             described = [describe(self.section, *pair, self.device) for pair in zip(self.section.arguments, args)]
             codes = [code for _, code in described]
             found = self._functions[signature] = (_packer(args, codes, len(places), self.device),
-                                                  self.device.load(self.name, self.text(args)))
+                                                  self.device.load(self.name, self.text(args), self.shared))
         self._last = found
         if not found[0](self.device.buffer, count, args, *places):
             raise TypeError(f"kernel {self.name}: arguments of one signature differ in kind")

@@ -43,13 +43,22 @@ template <class T> DEVICE T stream(const T* p) {
 #ifdef __CUDA_ARCH__
     if constexpr (sizeof(T) == 4) {
         u32 bits;
-        asm("{ .reg .b64 once; createpolicy.fractional.L2::evict_first.b64 once, 1.0;\n"
-            "ld.global.nc.L1::no_allocate.L2::cache_hint.b32 %0, [%1], once; }" : "=r"(bits) : "l"(p));
+        u64 once;
+        asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
+        asm("ld.global.nc.L1::no_allocate.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(bits) : "l"(p), "l"(once));
+        return of_bits<T>(bits);
+    }
+    if constexpr (sizeof(T) == 8) {
+        u64 bits, once;
+        asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
+        asm("ld.global.nc.L1::no_allocate.L2::cache_hint.b64 %0, [%1], %2;" : "=l"(bits) : "l"(p), "l"(once));
         return of_bits<T>(bits);
     }
 #endif
     return load(p);
 }
+template <class T> DEVICE T stream(const T* array, i64 at) { return stream(array + at); }
+template <class T> DEVICE T stream(One<T> one, i64) { return one.value; }
 
 // A read of what other threads of the launch may be writing.
 template <class T> DEVICE T peek(const T* p) { return *(const volatile T*)p; }
@@ -72,6 +81,8 @@ struct Ignored {
 // Types by what they are for: the word that holds a value, what atomicAdd, atomicMin and atomicMax take.
 template <int size> struct Word { typedef u32 type; };
 template <> struct Word<8> { typedef u64 type; };
+template <int size> struct Signed { typedef int type; };
+template <> struct Signed<8> { typedef i64 type; };
 template <class T> struct Integer { static constexpr bool value = true; };
 template <> struct Integer<float> { static constexpr bool value = false; };
 template <> struct Integer<double> { static constexpr bool value = false; };

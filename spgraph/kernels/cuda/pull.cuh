@@ -2,19 +2,23 @@
 //
 // Two sections for the CPU's one template. `pull_until` is its block gather_until: a thread per row, which stops at the
 // monoid's terminal value (Beamer's bottom-up step is the case of an `any` monoid under a complemented mask); a
-// row that is not done after SERIAL entries is finished by its whole warp. `pull_all` is gather_all: rows in four
-// bins by length, given to 2, 8, 32 or 256 threads each (which blocks serve which bin is an argument), FEW_AHEAD or
-// MANY_AHEAD entries in flight per thread. Product, mask, accumulator and write are one pass, in place on C.
+// row that is not done after SERIAL entries is finished by its whole warp. `pull_all` is gather_all: a warp takes as many
+// rows as have CHUNK entries together, AHEAD entries per lane in flight, and adds them up by a segmented scan; what a step
+// costs does not depend on how long the rows are. Longer rows are gathered by a warp alone, giants (of more than `giant` entries)
+// in pieces by several. Product, mask, accumulator and write are one pass, in place on C.
 //
 // Data encoding: A is CSR; u is a bitmap (upresent, uvals), or full; the mask is a bitmap; C is a bitmap (cpresent, cvals) or
-// full; chpresent marks changed entries of C, chvals gets their values. `order` lists the rows, longest bin first (null: rows lie so themselves);
-// end1..end3 are where the bins of 256, 32 and 8 threads end, block1..block3 the blocks that end with them.
+// full; chpresent marks changed entries of C, chvals gets their values. Share s of the rows is starts[s]..starts[s + 1]; piece p
+// belongs to giants[piece_of[p]], whose pieces begin at giant_first; `arrived` counts those that are done, and is zero again afterwards.
 //
-// Results: 0: entries of C, 1: changes. Constants and operators as in kernels/cpu/pull.py.
+// Results: 0: entries of C, 1: changes. Constants and operators as in kernels/cpu/pull.py, and HOT: so many of u's first values
+// are kept in shared memory (columns by falling degree: these are the ones that are read most), BY_ROW: MULT takes the row.
+// PAIRED: u's values, of the 4-byte type U, and their global ids lie side by side in uvals, so that both cost one read.
 
 #define SERIAL 24
-#define FEW_AHEAD 2
-#define MANY_AHEAD 4  // rmat22-64 by degree: 2.54 ms, with 2 2.66 (H100)
+#ifndef PAIRED
+#define PAIRED 0
+#endif
 
 DEVICE void changed(const Args& a, i64 row, E_cvals now, i64& changes) {
     a.chpresent[row] = 1;
@@ -53,11 +57,19 @@ template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, 
 }
 
 // What entry e, in that column, contributes; false if u has no entry there.
-DEVICE bool term_at(const Args& a, i64 i, i64 e, i64 column, R_MULT& term) {
+DEVICE bool term_at(const Args& a, i64 i, i64 e, i64 column, R_MULT& term, const E_uvals* hot = nullptr) {
     if constexpr (!U_FULL)
         if (!look(a.upresent, column)) return false;
-    const i64 k = GLOBAL ? (i64)look(a.col_gid, column) : column;
-    term = MULT(look(a.avals, A_ISO ? 0 : e), look(a.uvals, U_ISO ? 0 : column), i, k);
+    const E_uvals found = HOT && column < HOT ? hot[column] : look(a.uvals, U_ISO ? 0 : column);
+    i64 k = column;
+    if constexpr (GLOBAL && !PAIRED) k = look(a.col_gid, column);
+#if PAIRED
+    k = (i64)(found >> 32);
+    const U value = of_bits<U>((u32)found);
+#else
+    const E_uvals value = found;
+#endif
+    term = MULT(stream(a.avals, A_ISO ? 0 : e), value, i, k);
     return true;
 }
 
@@ -76,10 +88,10 @@ DEVICE bool take(const Args& a, i64 i, i64 e, bool& found, R_ADD& total) {
     return is_final(found, total);
 }
 
-// The sum over neighbouring lanes, WIDTH of them; all lanes of the warp take part.
-template <int WIDTH> DEVICE void join(bool& found, R_ADD& total) {
+// The sum over the lanes, in all of them.
+DEVICE void join(bool& found, R_ADD& total) {
 #pragma unroll
-    for (int d = WIDTH / 2; d; d >>= 1) {
+    for (int d = 16; d; d >>= 1) {
         const R_ADD other = from_lane_xor(total, d);
         const bool too = from_lane_xor(found, d);
         if (too) total = found ? ADD(total, other) : other;
@@ -110,7 +122,7 @@ KERNEL {
             R_ADD sum = total;
             for (i64 base = from; base < to && !__any_sync(FULL_WARP, finished); base += 32)
                 if (base + lane() < to) finished = take(a, of, base + lane(), mine, sum);
-            join<32>(mine, sum);
+            join(mine, sum);
             if (lane() == owner) {
                 found = mine;
                 total = sum;
@@ -123,75 +135,207 @@ KERNEL {
     publish(a);
 }
 
-//== pull_all(order, end1, end2, end3, block1, block2, block3, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent,
-//=           cvals, before, chpresent, chvals, row_gid, col_gid) returns=2
-template <int WIDTH, int AHEAD> DEVICE void gather(const Args& a, i64 i, i64 first, i64 last, int sub, bool& found, R_ADD& total) {
-    const E_indices length = (E_indices)(last - first);
-    const E_indices* ids = a.indices + first;
-    for (E_indices x = (E_indices)sub; x < length; x += AHEAD * WIDTH) {
-        E_indices columns[AHEAD];
-        R_MULT terms[AHEAD];
-        bool there[AHEAD];
+//== pull_all(starts, shares, giants, giant_first, piece_of, pieces, giant, partials, founds, arrived, indptr, indices, avals, upresent, uvals,
+//=           mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid) per=32 returns=2
+constexpr int AHEAD = 8, CHUNK = 32 * AHEAD;
+
+// A warp's terms, which a column of padding every 32 keeps apart, where rows begin, and who they are.
+struct Room {
+    R_ADD terms[CHUNK + AHEAD];
+    u32 heads[AHEAD], founds[AHEAD];
+    unsigned char owners[32];
+};
+DEVICE int padded(int x) { return x + x / 32; }
+
+// CHUNK of the entries from place `at` of row i on, of which there are `left` (WHOLE: enough), a sum per lane.
+template <bool WHOLE> DEVICE void gather_some(const Args& a, const E_uvals* hot, i64 i, i64 at, int left, bool& found, R_ADD& total) {
+    E_indices columns[AHEAD];
+    R_MULT terms[AHEAD];
+    bool there[AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            there[k] = length - x > k * WIDTH;
-            columns[k] = there[k] ? stream(ids + x + k * WIDTH) : 0;
+    for (int k = 0; k < AHEAD; k++) {
+        there[k] = WHOLE || lane() + 32 * k < left;
+        columns[k] = there[k] ? stream(a.indices + at + 32 * k) : 0;
+    }
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) there[k] = there[k] && term_at(a, i, at + 32 * k, columns[k], terms[k], hot);
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+        if (there[k]) {
+            total = ADD(total, terms[k]);
+            found = true;
         }
+}
+
+// `length` entries of row i from `first` on by the whole warp.
+DEVICE void gather(const Args& a, const E_uvals* hot, i64 i, i64 first, int length, bool& found, R_ADD& total) {
+    int x = 0;
+    for (; x + CHUNK <= length; x += CHUNK) gather_some<true>(a, hot, i, first + lane() + x, CHUNK, found, total);
+    if (x < length) gather_some<false>(a, hot, i, first + lane() + x, length - x, found, total);
+}
+
+// The terms of `edges` entries become the sums from the beginning of their row on, in place.
+DEVICE void add_up(Room& room) {
+    const int first = lane() * AHEAD;
+    const u32 heads = room.heads[first / 32] >> (first % 32) & ((1u << AHEAD) - 1);
+    R_ADD sums[AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (there[k]) there[k] = term_at(a, i, first + x + k * WIDTH, columns[k], terms[k]);
+    for (int j = 0; j < AHEAD; j++) {
+        sums[j] = room.terms[padded(first + j)];
+        if (j && !(heads >> j & 1)) sums[j] = ADD(sums[j - 1], sums[j]);
+    }
+    // over the lanes: back to the nearest one in which a row begins
+    const u32 begun = __ballot_sync(FULL_WARP, heads != 0) & (FULL_WARP >> (31 - lane()));
+    const int nearest = 31 - __clz(begun);
+    R_ADD carry = sums[AHEAD - 1];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (there[k]) {
-                total = ADD(total, terms[k]);
-                found = true;
-            }
+    for (int d = 1; d < 32; d <<= 1) {
+        const R_ADD other = from_lane(carry, lane() - d);
+        if (lane() - d >= nearest) carry = ADD(other, carry);
+    }
+    carry = from_lane(carry, lane() - 1);
+    const int own = lane() == 0 ? 0 : heads ? __ffs(heads) - 1 : AHEAD;
+#pragma unroll
+    for (int j = 0; j < AHEAD; j++) room.terms[padded(first + j)] = j < own ? ADD(carry, sums[j]) : sums[j];
+}
+
+// Whether one of positions first..last was found.
+DEVICE bool any_found(const Room& room, int first, int last) {
+    for (int word = first / 32; 32 * word < last; word++) {
+        u32 bits = room.founds[word];
+        if (first > 32 * word) bits &= FULL_WARP << (first % 32);
+        if (last < 32 * word + 32) bits &= (1u << (last % 32)) - 1;
+        if (bits) return true;
+    }
+    return false;
+}
+
+// `rows` rows from `row` on, one per lane, of which `edges` entries are to be added up; a lane's own lie at begin and
+// are positions upto - length..upto of all.
+DEVICE void chunk(const Args& a, const E_uvals* hot, Room& room, i64 i, i64 begin, int length, int upto, int edges, bool& found, R_ADD& total) {
+    const int start = upto - length;
+    if (lane() < AHEAD) room.heads[lane()] = 0;
+    __syncwarp();
+    if (length) atomicOr(&room.heads[start / 32], 1u << (start % 32));
+    const u32 filled = __ballot_sync(FULL_WARP, length > 0);
+    if constexpr (MASKED || BY_ROW) {
+        if (length) room.owners[__popc(filled & ((1u << lane()) - 1))] = (unsigned char)lane();
+    }
+    __syncwarp();
+    const i64 offset = begin - start, offset0 = from_lane(offset, __ffs(filled) - 1) + lane();
+    E_indices columns[AHEAD];
+    i64 places[AHEAD], of[AHEAD];
+    bool there[AHEAD];
+    int before = 0;
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+        there[k] = lane() < edges - 32 * k;
+        places[k] = offset0 + 32 * k;
+        of[k] = i;
+        if constexpr (MASKED || BY_ROW) {
+            const u32 heads = room.heads[k];
+            const int rank = before + __popc(heads & (FULL_WARP >> (31 - lane()))) - 1;
+            before += __popc(heads);
+            const int owner = room.owners[rank];
+            places[k] = from_lane(offset, owner) + 32 * k + lane();
+            of[k] = from_lane(i, owner);
+        }
+        columns[k] = there[k] ? stream(a.indices + places[k]) : 0;
+    }
+    R_MULT terms[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) there[k] = there[k] && term_at(a, of[k], places[k], columns[k], terms[k], hot);
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+        room.terms[33 * k + lane()] = there[k] ? (R_ADD)terms[k] : (R_ADD)IDENTITY;
+        if constexpr (!U_FULL) {
+            const u32 word = __ballot_sync(FULL_WARP, there[k]);
+            if (lane() == k) room.founds[k] = word;
+        }
+    }
+    __syncwarp();
+    add_up(room);
+    __syncwarp();
+    found = length > 0;
+    if constexpr (!U_FULL) found = found && any_found(room, start, upto);
+    if (found) total = room.terms[padded(upto - 1)];
+    __syncwarp();  // before the room is used again
+}
+
+// A share of the rows.
+DEVICE void rows(const Args& a, const E_uvals* hot, Room& room, i64 row, i64 last, i64& count, i64& changes) {
+    while (row < last) {
+        const i64 mine = row + lane();
+        const bool there = mine < last;
+        const i64 begin = there ? (i64)load(a.indptr + mine) : 0, end = there ? (i64)load(a.indptr + mine + 1) : 0;
+        const bool open = there && allowed(a.mpresent, a.mvals, mine), giant = end - begin > a.giant;
+        const int length = open && !giant ? (int)(end - begin) : 0;
+        const i64 i = GLOBAL && there ? (i64)look(a.row_gid, mine) : mine;
+        const int upto = warp_scan(length);
+        const u32 beyond = __ballot_sync(FULL_WARP, upto > CHUNK);
+        const int fit = beyond ? __ffs(beyond) - 1 : 32;
+        bool found = false;
+        R_ADD total = IDENTITY;
+        if (fit) {
+            const int edges = from_lane(upto, fit - 1);
+            const bool in = lane() < fit;
+            if (edges) chunk(a, hot, room, i, begin, in ? length : 0, in ? upto : edges, edges, found, total);
+        } else {
+            gather(a, hot, from_lane(i, 0), from_lane(begin, 0), from_lane(length, 0), found, total);
+            join(found, total);
+        }
+        const int done = fit ? fit : 1;
+        if (there && !giant && lane() < done) settle(a, mine, open, found, total, count, changes);
+        row += done;
     }
 }
 
-// Rows at places lo..hi of the order, WIDTH threads each, by blocks 0..blocks of which this is number `block`.
-template <int WIDTH> DEVICE void rows(const Args& a, i64 lo, i64 hi, i64 block, i64 blocks, i64& count, i64& changes) {
-    constexpr int GROUPS = BLOCK / WIDTH;
-    const int sub = threadIdx.x % WIDTH;
-    for (i64 base = lo + block * GROUPS; base < hi; base += blocks * GROUPS) {
-        const i64 place = base + threadIdx.x / WIDTH;
-        const bool there = place < hi;
-        const i64 row = !there ? 0 : a.order ? (i64)load(a.order + place) : place;
-        const bool open = there && allowed(a.mpresent, a.mvals, row);
-        bool found = false;
-        R_ADD total = IDENTITY;
-        if (open) {
-            const i64 i = GLOBAL ? (i64)look(a.row_gid, row) : row;
-            gather<WIDTH, (WIDTH < 32 ? FEW_AHEAD : MANY_AHEAD)>(a, i, load(a.indptr + row), load(a.indptr + row + 1), sub, found, total);
-        }
-        join<(WIDTH < 32 ? WIDTH : 32)>(found, total);
-        if constexpr (WIDTH > 32) {
-            __shared__ R_ADD totals[BLOCK / 32];
-            __shared__ bool founds[BLOCK / 32];
-            if (lane() == 0) {
-                totals[threadIdx.x / 32] = total;
-                founds[threadIdx.x / 32] = found;
-            }
-            __syncthreads();
-            if (threadIdx.x < 32) {
-                const bool mine = lane() < BLOCK / 32;
-                total = mine ? totals[lane() % (BLOCK / 32)] : (R_ADD)IDENTITY;
-                found = mine && founds[lane() % (BLOCK / 32)];
-                join<32>(found, total);
-            }
-            __syncthreads();
-        }
-        if (sub == 0 && there) settle(a, row, open, found, total, count, changes);
+// A piece of a giant; the warp that comes last adds the pieces up, in their order.
+DEVICE void piece(const Args& a, const E_uvals* hot, i64 p, i64& count, i64& changes) {
+    const i64 which = load(a.piece_of + p), row = load(a.giants + which);
+    const i64 first_piece = load(a.giant_first + which), pieces = load(a.giant_first + which + 1) - first_piece;
+    const bool open = allowed(a.mpresent, a.mvals, row);
+    bool found = false;
+    R_ADD total = IDENTITY;
+    if (open) {
+        const i64 first = (i64)load(a.indptr + row) + (p - first_piece) * a.giant, left = (i64)load(a.indptr + row + 1) - first;
+        gather(a, hot, GLOBAL ? (i64)look(a.row_gid, row) : row, first, (int)(left < a.giant ? left : a.giant), found, total);
+        join(found, total);
     }
+    bool complete = false;
+    if (lane() == 0) {
+        poke(a.partials + p, total);
+        poke(a.founds + p, found);
+        __threadfence();
+        complete = atomicAdd(a.arrived + which, 1u) == (u32)(pieces - 1);
+        if (complete) poke(a.arrived + which, 0);
+        __threadfence();
+    }
+    if (!__shfl_sync(FULL_WARP, complete, 0)) return;
+    found = false;
+    total = IDENTITY;
+    for (i64 q = lane(); q < pieces; q += 32)
+        if (peek(a.founds + first_piece + q)) {
+            const R_ADD other = peek(a.partials + first_piece + q);
+            total = found ? ADD(total, other) : other;
+            found = true;
+        }
+    join(found, total);
+    if (lane() == 0) settle(a, row, open, found, total, count, changes);
 }
 
 KERNEL {
+    extern __shared__ __align__(16) unsigned char memory[];
+    Room& room = ((Room*)memory)[threadIdx.x / 32];
+    E_uvals* hot = (E_uvals*)((Room*)memory + BLOCK / 32);
+    if constexpr (HOT) {
+        for (i64 k = threadIdx.x; k < HOT; k += BLOCK) hot[k] = look(a.uvals, k);
+        __syncthreads();
+    }
     i64 count = 0, changes = 0;
-    const i64 block = blockIdx.x, end = gridDim.x;
-    if (block < a.block1) rows<256>(a, 0, a.end1, block, a.block1, count, changes);
-    else if (block < a.block2) rows<32>(a, a.end1, a.end2, block - a.block1, a.block2 - a.block1, count, changes);
-    else if (block < a.block3) rows<8>(a, a.end2, a.end3, block - a.block2, a.block3 - a.block2, count, changes);
-    else rows<2>(a, a.end3, a.n, block - a.block3, end - a.block3, count, changes);
+    for (i64 p = item(32); p < a.pieces; p += items(32)) piece(a, hot, p, count, changes);
+    for (i64 s = item(32); s < a.shares; s += items(32))
+        rows(a, hot, room, load(a.starts + s), load(a.starts + s + 1), count, changes);
     tally(a.result, 0, count);
     if constexpr (CHANGED) tally(a.result, 1, changes);
     publish(a);

@@ -2,7 +2,7 @@
 //
 // Method: every warp takes an equal share of the list's edges. `prefix`, the running sum of the row lengths along
 // the list, says which entry an edge belongs to: 32 entries at a time lie in the lanes of a warp, each lane finds
-// its edge's entry by five shuffles. New entries go through a buffer of the warp in shared memory to the end of the
+// its edge's entry by five shuffles, but for rows of which LONG edges are left: those have one owner for all lanes. New entries go through a buffer of the warp in shared memory to the end of the
 // output list; one 64-bit atomicAdd per flush of (row lengths << 30 | entries) gives their place and, for the
 // next push through the same matrix (NEXT), their prefix: no scan, no further kernel. Hubs are looked at before an
 // atomic is spent on them.
@@ -20,6 +20,7 @@
 // Constants as in kernels/cpu/push.py, and BITMAP, NEXT, VALUES (ovals are written), FILTER (emit only what KEEP accepts).
 
 #define ROOM 96
+#define LONG 64
 
 // Entries on their way to the output list.
 struct Buffer {
@@ -77,7 +78,13 @@ DEVICE void emit(const Args& a, Buffer& buffer, int& count, bool wanted, i64 j, 
     }
 }
 
-// body(entry of the list, place in indices, whether there is an edge) for 32 edges at a time, all lanes together.
+// An edge: its entry of the list, its place in `indices`, the position that it leads to.
+struct Edge {
+    i64 q, at, j;
+    bool allowed;  // it exists, and so does the position within the mask
+};
+
+// body(edge) for 32 edges at a time, all lanes together.
 template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body) {
     const i64 warps = items(32);
     const i64 share = ((edges + warps - 1) / warps + 31) / 32 * 32;
@@ -94,17 +101,40 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
         const i64 stop = next < last ? next : last;
         const i64 far = start - e;  // of the entry's first edge, from the chunk's
         const int from = far < -1 ? -1 : far > 0x7fffffff ? 0x7fffffff : (int)far;
-        for (int x = lane(); e < stop; e += 32, x += 32) {
+        const int all = stop - e > 1 << 30 ? 1 << 30 : (int)(stop - e);
+        const auto visit = [&](i64 entry, i64 at, bool there) {
+            Edge edge = {entry, at, 0, there};
+            if (there) {
+                edge.j = stream(a.indices + at);
+                edge.allowed = allowed(a.mpresent, a.mvals, edge.j);
+            }
+            body(edge);
+        };
+        for (int x = 0; x < all;) {
             int owner = 0;
 #pragma unroll
             for (int d = 16; d; d >>= 1)
-                if (__shfl_sync(FULL_WARP, from, owner + d) <= x) owner += d;
-            const i64 at = from_lane(offset, owner) + e + lane();
-            body(q + owner, at, e + lane() < stop);
+                if (__shfl_sync(FULL_WARP, from, owner + d) <= x + lane()) owner += d;
+            const int first = __shfl_sync(FULL_WARP, owner, 0), behind = __shfl_sync(FULL_WARP, from, (first + 1) & 31);
+            const int end = first < 31 && behind < all ? behind : all;  // of the first edge's row
+            if (end - x >= LONG) {
+                i64 at = from_lane(offset, first) + e + x + lane();
+                for (; end - x >= 32; x += 32, at += 32) visit(q + first, at, true);
+            } else {
+                visit(q + owner, from_lane(offset, owner) + e + x + lane(), x + lane() < all);
+                x += 32;
+            }
         }
-        e = stop;
-        q += 32;
+        e += all;
+        if (e == stop) q += 32;
     }
+}
+
+// What an edge contributes.
+DEVICE R_MULT term_of(const Args& a, const Edge& edge) {
+    const i64 source = load(a.fidx + edge.q);
+    const i64 i = GLOBAL ? (i64)look(a.row_gid, edge.j) : edge.j, k = GLOBAL ? (i64)look(a.col_gid, source) : source;
+    return MULT(stream(a.avals, A_ISO ? 0 : edge.at), look(a.fvals, U_ISO ? 0 : edge.q), i, k);
 }
 
 // Takes position j, as the first one.
@@ -121,34 +151,28 @@ KERNEL {
     Buffer& buffer = buffers[threadIdx.x / 32];
     int count = 0;
     i64 added = 0;
-    for_edges(a, a.edges, [&](i64 q, i64 at, bool active) {
+    for_edges(a, a.edges, [&](const Edge& edge) {
         bool won = false;
-        i64 j = 0;
         E_ovals value = E_ovals();
-        if (active) {
-            j = load(a.indices + at);
-            if (allowed(a.mpresent, a.mvals, j)) {
-                if constexpr (ISO_OUT) {
-                    won = claim(a, j);
-                } else if (!ANY || !is_claimed(a, j)) {
-                    const i64 source = load(a.fidx + q);
-                    const i64 i = GLOBAL ? (i64)look(a.row_gid, j) : j, k = GLOBAL ? (i64)look(a.col_gid, source) : source;
-                    const R_MULT term = MULT(look(a.avals, A_ISO ? 0 : at), look(a.fvals, U_ISO ? 0 : q), i, k);
-                    won = claim(a, j);
-                    if constexpr (ANY) {
-                        value = STORE(term);
-                    } else {
-                        bool changed;
-                        atomic_combine(a.acc + j, term, [](R_ADD s, R_MULT t) { return ADD(s, t); }, changed);
-                    }
+        if (edge.allowed) {
+            if constexpr (ISO_OUT) {
+                won = claim(a, edge.j);
+            } else if (!ANY || !is_claimed(a, edge.j)) {
+                const R_MULT term = term_of(a, edge);
+                won = claim(a, edge.j);
+                if constexpr (ANY) {
+                    value = STORE(term);
+                } else {
+                    bool changed;
+                    atomic_combine(a.acc + edge.j, term, [](R_ADD s, R_MULT t) { return ADD(s, t); }, changed);
                 }
             }
         }
         if constexpr (BITMAP) {
-            if (VALUES && won) a.ovals[j] = value;
+            if (VALUES && won) a.ovals[edge.j] = value;
             added += won;
         } else {
-            emit(a, buffer, count, won, j, value);
+            emit(a, buffer, count, won, edge.j, value);
         }
     });
     if (count) flush(a, buffer, count);
@@ -158,7 +182,7 @@ KERNEL {
 
 //== push_scatter(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, seen, epoch, oidx, ovals,
 //=               oprefix, thunk, row_gid, col_gid) per=32 block=256 returns=2 blocks_per_sm=6
-// Combines entry j of C with a term; whether the entry is new or another one now, and its value.
+// Combines an entry of C with a term; whether the entry is new or another one now, and its value.
 DEVICE bool combine(const Args& a, i64 j, R_MULT term, E_cvals& now, i64& added) {
     bool fresh = false;
     if constexpr (GROWS) {
@@ -168,9 +192,12 @@ DEVICE bool combine(const Args& a, i64 j, R_MULT term, E_cvals& now, i64& added)
         return fresh;
     }
     bool moved;
-    now = atomic_combine(a.cvals + j, term, [](E_cvals c, R_MULT t) { return ACC(c, t); }, moved);
-    if constexpr (!C_FULL)
-        if (moved || !differs((R_MULT)IDENTITY, term)) fresh = set_byte((unsigned char*)a.cpresent, j);
+    E_cvals old;
+    now = atomic_combine(a.cvals + j, term, [](E_cvals c, R_MULT t) { return ACC(c, t); }, moved, old);
+    if constexpr (!C_FULL) {
+        const bool was_there = GLANCE && moved && differs((E_cvals)IDENTITY, old);  // GLANCE: values never come back
+        if (!was_there && (moved || !differs((R_MULT)IDENTITY, term))) fresh = set_byte((unsigned char*)a.cpresent, j);
+    }
     added += fresh;
     return moved || fresh;
 }
@@ -180,29 +207,22 @@ KERNEL {
     Buffer& buffer = buffers[threadIdx.x / 32];
     int count = 0;
     i64 added = 0, listed = 0;
-    for_edges(a, a.edges, [&](i64 q, i64 at, bool active) {
+    for_edges(a, a.edges, [&](const Edge& edge) {
         bool won = false;
-        i64 j = 0;
         E_cvals now = E_cvals();
-        if (active) {
-            j = load(a.indices + at);
-            if (allowed(a.mpresent, a.mvals, j) && !(GROWS && peek(a.cpresent + j))) {
-                const i64 source = load(a.fidx + q);
-                const i64 i = GLOBAL ? (i64)look(a.row_gid, j) : j, k = GLOBAL ? (i64)look(a.col_gid, source) : source;
-                const R_MULT term = MULT(look(a.avals, A_ISO ? 0 : at), look(a.fvals, U_ISO ? 0 : q), i, k);
-                won = combine(a, j, term, now, added);
-                if constexpr (FILTER) won = won && KEEP(now, i, a.thunk);
-                if constexpr (CHANGED && !GROWS) won = won && claim(a, j);
-            }
+        if (edge.allowed && !(GROWS && peek(a.cpresent + edge.j))) {
+            won = combine(a, edge.j, term_of(a, edge), now, added);
+            if constexpr (FILTER) won = won && KEEP(now, GLOBAL ? (i64)look(a.row_gid, edge.j) : edge.j, a.thunk);
+            if constexpr (CHANGED && !GROWS) won = won && claim(a, edge.j);
         }
         if constexpr (CHANGED && BITMAP) {
             if (won) {
-                if constexpr (GROWS) a.seen[j] = 1;
-                if constexpr (VALUES) a.ovals[j] = now;
+                if constexpr (GROWS) a.seen[edge.j] = 1;
+                if constexpr (VALUES) a.ovals[edge.j] = now;
                 listed++;
             }
         } else if constexpr (CHANGED) {
-            emit(a, buffer, count, won, j, now);
+            emit(a, buffer, count, won, edge.j, now);
         }
     });
     if (count) flush(a, buffer, count);

@@ -6,7 +6,7 @@
 // keeps; FILL true: offsets of rows and the entries), see produce.py.
 // Data encoding: as kernels/cpu/rows.py; `counts` and `offsets` are per share of the items, `out_indptr` has a place
 // for each of the `nrows` rows and one more.
-// Launch shape: a warp per share; apply_flat and find_in_rows a thread per item.
+// Launch shape: a warp per share; apply_flat, first_entries and find_in_rows a thread per item.
 // Work: one step per entry and row in each pass.
 
 //== apply_flat(values, s, out)
@@ -103,6 +103,17 @@ KERNEL {
             if constexpr (!FILL) {
                 if (lane() == 0) a.counts[part] = q;
             }
+        }
+    }
+}
+
+//== first_entries(indptr, indices, values, out_indptr, out_indices, out_values)
+KERNEL {
+    for (i64 i = item(1); i < a.n; i += items(1)) {
+        i64 p = a.indptr[i];
+        for (i64 q = a.out_indptr[i]; q < a.out_indptr[i + 1]; q++, p++) {
+            a.out_indices[q] = a.indices[p];
+            if constexpr (VALUES) a.out_values[q] = a.values[p];
         }
     }
 }

@@ -1,0 +1,99 @@
+"""Breadth-first search from several sources at once.
+
+Method: as `bfs`, with a matrix of frontiers, one row a source (A. Buluc, J. Gilbert, IJHPCA 25, 2011), or with one
+frontier that starts in all of them.
+Encoding: a level is an entry; what is not reached has none.
+Work: O(n + m) for each source, or once; border values: the frontiers, once per level.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spgraph import semiring
+from spgraph.algorithms._inputs import as_depth, as_source, of_graph
+from spgraph.algorithms.bfs import any_next
+from spgraph.matrix import Matrix
+from spgraph.vector import Vector
+
+__all__ = ["bfs_from_any", "bfs_from_each"]
+
+
+@of_graph
+def bfs_from_each(A, sources, *, max_depth: int | None = None) -> Matrix:
+    """Number of edges on a shortest path from each of several sources to every vertex that it reaches.
+
+    Parameters
+    ----------
+    A : Matrix, or what converts to one
+        Entry (i, j) is the edge i -> j; values do not matter, a stored zero is an edge.
+    sources : list of int
+        Vertices to start from; one may come twice.
+    max_depth : int, optional
+        Stop after this level.
+
+    Returns
+    -------
+    Matrix of int32, len(sources) x n
+        Row k has the levels from ``sources[k]``; vertices that are not reached have no entry.
+
+    Raises
+    ------
+    IndexOutOfBound
+        If a source is not a vertex.
+
+    Examples
+    --------
+    >>> import spgraph as sg
+    >>> sg.algorithms.bfs_from_each(sg.generators.path(4), [0, 2]).to_dense(fill_value=-1)
+    array([[0, 1, 2, 3],
+           [2, 1, 0, 1]], dtype=int32)
+    """
+    sources = [as_source("bfs_from_each", A, source) for source in sources]
+    max_depth = as_depth("bfs_from_each", max_depth)
+    level = Matrix.from_coo(np.arange(len(sources)), np.array(sources, np.int64), 0, np.int32, nrows=len(sources),
+                            ncols=A.nrows)
+    front = level.dup(bool)
+    depth = 0
+    while front.nvals and depth != max_depth:
+        depth += 1
+        front(~level.S, replace=True) << front.mxm(A, semiring.any_pair[bool])  # q<!s(level)> = q any.pair A
+        level(front.S) << depth
+    return level
+
+
+@of_graph
+def bfs_from_any(A, sources, *, max_depth: int | None = None) -> Vector:
+    """Number of edges on a shortest path from the nearest of several sources to every vertex.
+
+    Parameters
+    ----------
+    A, sources, max_depth
+        As for `bfs_from_each`.
+
+    Returns
+    -------
+    Vector of int32, size n
+        Levels; vertices that are not reached have no entry.
+
+    Raises
+    ------
+    IndexOutOfBound
+        If a source is not a vertex.
+
+    Examples
+    --------
+    >>> import spgraph as sg
+    >>> sg.algorithms.bfs_from_any(sg.generators.path(5), [0, 3]).to_dense(fill_value=-1)
+    array([0, 1, 1, 0, 1], dtype=int32)
+    """
+    sources = sorted({as_source("bfs_from_any", A, source) for source in sources})
+    max_depth = as_depth("bfs_from_any", max_depth)
+    level = Vector.from_coo(np.array(sources, np.int64), 0, np.int32, size=A.nrows)
+    front = level.dup()
+    depth = 0
+    while front.nvals and depth != max_depth:
+        # level<!s(level)> = q any.next A; q = the vertices that are new
+        level(~level.S, changed=front) << front.vxm(A, any_next)
+        depth += 1
+    return level

@@ -1,0 +1,70 @@
+// Vectors whose values are positions: combine into the positions named, follow them to their ends.
+//
+// Method: `combine` is one atomic per entry that changes something. `jump` follows a pointer two steps at a time and
+// writes down how far it came, so that paths get shorter under all who walk them (path halving; the writes of others only
+// help, for each leads further down the same path).
+// Data encoding: as in kernels/cpu/pointers.py, but `combine` only takes a C that has a value at every position; where
+// not C_FULL it also notes the entries in `cpresent`. Launch shape: a thread per entry.
+// Work: one step per entry; jump: about the logarithm of the length of its path.
+
+//== outside(ppresent, pvals, size) returns=1
+KERNEL {
+    i64 found = 0;
+    for (i64 i = item(1); i < a.n; i += items(1)) {
+        if constexpr (!P_FULL)
+            if (load(a.ppresent + i) == 0) continue;
+        const i64 target = (i64)load(a.pvals + i);
+        found += target < 0 || target >= a.size;
+    }
+    report<true>(a, found);
+}
+
+// Returns how many entries C got, unless it is full.
+//== combine(xidx, xpresent, xvals, ppresent, pvals, local, cpresent, cvals) returns=1 unless=C_FULL
+KERNEL {
+    i64 added = 0;
+    for (i64 q = item(1); q < a.n; q += items(1)) {
+        i64 i = q;
+        if constexpr (X_LIST) i = (i64)load(a.xidx + q);
+        else if constexpr (!X_FULL)
+            if (load(a.xpresent + q) == 0) continue;
+        if constexpr (!P_FULL)
+            if (load(a.ppresent + i) == 0) continue;
+        i64 target = (i64)look(a.pvals, P_ISO ? 0 : i);
+        if constexpr (GLOBAL) target = (i64)load(a.local + target);
+        bool changed;
+        atomic_combine(a.cvals + target, look(a.xvals, X_ISO ? 0 : q),
+                       [](E_cvals c, E_xvals t) { return ACC(c, t); }, changed);
+        if constexpr (!C_FULL) added += set_byte((unsigned char*)a.cpresent, target);
+    }
+    report<!C_FULL>(a, added);
+}
+
+// A copy of the pointers for `jump`; returns how many point upwards (their copies point to themselves).
+//== check(pvals, gid, out) returns=1
+KERNEL {
+    i64 wrong = 0;
+    for (i64 at = item(1); at < a.n; at += items(1)) {
+        const i64 i = GLOBAL ? (i64)load(a.gid + at) : at, to = (i64)load(a.pvals + at);
+        const bool is_wrong = to < 0 || to > i;
+        wrong += is_wrong;
+        a.out[at] = (E_out)(is_wrong ? i : to);
+    }
+    report<true>(a, wrong);
+}
+
+//== jump(local, out)
+DEVICE i64 next(const Args& a, i64 id) {
+    i64 at = id;
+    if constexpr (GLOBAL) at = (i64)load(a.local + id);
+    return (i64)peek(a.out + at);
+}
+KERNEL {
+    for (i64 at = item(1); at < a.n; at += items(1)) {
+        i64 to = (i64)peek(a.out + at);
+        for (i64 then = next(a, to); then != to; then = next(a, to)) {
+            poke(a.out + at, then);
+            to = then;
+        }
+    }
+}

@@ -1,0 +1,157 @@
+"""Bellman-Ford, negative cycles and BFS from several sources: SciPy's and NetworkX's answers, and edge cases."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse
+from algorithm_calls import _distances as distances
+from graphs import GRAPHS
+from scipy.sparse.csgraph import dijkstra
+
+NONEMPTY = [name for name, graph in GRAPHS.items() if graph.n]
+
+
+@pytest.fixture(autouse=True)
+def _of_spgraph(sg):
+    """python-graphblas has no algorithms."""
+
+
+def arcs(sg, pairs, weights, n=None, dtype=None):
+    rows, cols = np.array(pairs).reshape(-1, 2).T
+    n = n if n is not None else int(max(rows.max(), cols.max())) + 1
+    return sg.Matrix.from_coo(rows, cols, weights, dtype, nrows=n, ncols=n)
+
+
+def hops(graph):
+    pattern = scipy.sparse.csr_array((graph.weights, (graph.rows, graph.cols)), shape=(graph.n, graph.n))
+    found = dijkstra(pattern, unweighted=True)
+    return np.where(np.isfinite(found), found, -1)
+
+
+def drawn(seed, n=24, m=70, negative=0.1):
+    """A random directed graph with some negative weights, in both worlds."""
+    rng = np.random.default_rng(seed)
+    rows, cols = np.divmod(np.unique(rng.integers(0, n * n, m)), n)
+    weights = rng.integers(1, 20, rows.size) * np.where(rng.random(rows.size) < negative, -1, 1)
+    G = nx.DiGraph()
+    G.add_nodes_from(range(n))
+    G.add_weighted_edges_from(zip(rows.tolist(), cols.tolist(), weights.tolist()))
+    return rows, cols, weights, G
+
+
+class TestBellmanFord:
+    @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float32, np.float64])
+    def test_networkx(self, sg, dtype):
+        with_cycles = 0
+        for seed in range(12):
+            rows, cols, weights, G = drawn(seed)
+            A = sg.Matrix.from_coo(rows, cols, weights, dtype, nrows=24, ncols=24)
+            try:
+                expected = nx.single_source_bellman_ford_path_length(G, 0)
+            except nx.NetworkXUnbounded:
+                with_cycles += 1
+                with pytest.raises(sg.exceptions.InvalidValue, match=r"bellman_ford: .*negative.*negative_cycle"):
+                    sg.algorithms.bellman_ford(A, 0)
+                self.check_cycle(sg.algorithms.negative_cycle(A, 0), G)
+                continue
+            assert sg.algorithms.negative_cycle(A, 0) is None
+            dist, parent = sg.algorithms.bellman_ford(A, 0)
+            assert dist.to_dict() == expected
+            parents = parent.to_dict()
+            assert parents.keys() == expected.keys()
+            assert parents.pop(0) == 0
+            for v, u in parents.items():
+                assert expected[u] + G[u][v]["weight"] == expected[v]
+        assert 0 < with_cycles < 12
+
+    @staticmethod
+    def check_cycle(cycle, G):
+        assert len(set(cycle)) == len(cycle)
+        assert all(type(vertex) is int for vertex in cycle)
+        assert sum(G[u][v]["weight"] for u, v in zip(cycle, [*cycle[1:], cycle[0]])) < 0
+        assert nx.has_path(G, 0, cycle[0])
+
+    def test_edge_cases(self, sg):
+        """EDGE_CASES 9."""
+        A = arcs(sg, [(0, 1), (0, 2), (2, 1)], [2, 5, -10])
+        dist, parent = sg.algorithms.bellman_ford(A, 0)
+        assert (dist.to_dense().tolist(), parent.to_dense().tolist()) == ([0, -5, 5], [0, 2, 0])
+        assert sg.algorithms.negative_cycle(A, 0) is None
+        for dtype in ("INT64", "FP64", "INT8"):
+            two = arcs(sg, [(0, 1), (1, 0)], [1, -2], dtype=dtype)
+            with pytest.raises(sg.exceptions.InvalidValue, match="bellman_ford: a cycle of negative weight"):
+                sg.algorithms.bellman_ford(two, 0)
+            assert sorted(sg.algorithms.negative_cycle(two, 1)) == [0, 1]
+        assert sg.algorithms.negative_cycle(sg.Matrix.from_coo([0], [0], [-1]), 0) == [0]
+        at_the_end = arcs(sg, [(0, 1), (1, 2), (2, 2)], [1, 1, -1])
+        assert sg.algorithms.negative_cycle(at_the_end, 0) == [2]
+        zeros = arcs(sg, [(0, 1), (1, 2), (2, 0), (2, 3)], [-4, 0, 4, -7])
+        assert sg.algorithms.bellman_ford(zeros, 0)[0].to_dense().tolist() == [0, -4, -4, -11]
+        assert sg.algorithms.negative_cycle(zeros, 0) is None
+
+    def test_a_cycle_out_of_reach(self, sg):
+        A = arcs(sg, [(0, 1), (2, 3), (3, 2)], [-1, 1, -2])
+        assert distances(sg.algorithms.bellman_ford(A, 0)[0]).tolist()[:2] == [0, -1]
+        assert sg.algorithms.negative_cycle(A, 0) is None
+        assert sorted(sg.algorithms.negative_cycle(A, 2)) == [2, 3]
+
+    def test_a_long_cycle(self, sg):
+        n = 300
+        A = arcs(sg, [(i, (i + 1) % n) for i in range(n)], [-2, *[0] * (n - 2), 1])
+        cycle = sg.algorithms.negative_cycle(A, 5)
+        assert sorted(cycle) == list(range(n))
+        start = cycle.index(0)
+        assert cycle[start:] + cycle[:start] == list(range(n))
+
+    def test_input(self, sg):
+        A = arcs(sg, [(0, 1)], [1.0])
+        for name in ("bellman_ford", "negative_cycle"):
+            run = getattr(sg.algorithms, name)
+            with pytest.raises(sg.exceptions.IndexOutOfBound, match=rf"{name}: source is 2, .*\[0, 2\)"):
+                run(A, 2)
+            with pytest.raises(sg.exceptions.InvalidValue, match=rf"{name}: .*0 -> 1 is NaN"):
+                run(arcs(sg, [(0, 1)], [np.nan]), 0)
+            with pytest.raises(sg.exceptions.DimensionMismatch, match=rf"{name}: A is 2 x 3"):
+                run(sg.Matrix(int, 2, 3), 0)
+        alone = sg.algorithms.bellman_ford(sg.Matrix(int, 1, 1), 0)
+        assert [part.to_dict() for part in alone] == [{0: 0}, {0: 0}]
+
+
+class TestSeveralSources:
+    @pytest.mark.parametrize("name", NONEMPTY)
+    def test_scipy(self, sg, name):
+        graph = GRAPHS[name]
+        A, expected = graph.matrix(sg), hops(graph)
+        sources = sorted({0, graph.n // 2, graph.n - 1})
+        each = sg.algorithms.bfs_from_each(A, sources)
+        assert (each.dtype, each.shape) == ("INT32", (len(sources), graph.n))
+        assert each.to_dense(fill_value=-1).tolist() == expected[sources].tolist()
+        nearest = sg.algorithms.bfs_from_any(A, sources)
+        found = np.where(expected[sources] < 0, np.inf, expected[sources]).min(axis=0)
+        assert nearest.dtype == "INT32"
+        assert nearest.to_dense(fill_value=-1).tolist() == np.where(np.isfinite(found), found, -1).tolist()
+
+    @pytest.mark.parametrize("direction", ["push", "pull"])
+    @pytest.mark.parametrize("order", ["natural", "degree"])
+    def test_settings(self, sg, karate, direction, order):
+        with sg.Context(direction=direction, order=order):
+            A = sg.io.from_scipy(sg.io.to_scipy(karate.matrix(sg)))
+            each = sg.algorithms.bfs_from_each(A, [3, 30, 3])
+            assert each.to_dense(fill_value=-1).tolist() == hops(karate)[[3, 30, 3]].tolist()
+            nearest = sg.algorithms.bfs_from_any(A, [3, 30, 3])
+            assert nearest.to_dense().tolist() == hops(karate)[[3, 30]].min(axis=0).tolist()
+
+    def test_options(self, sg):
+        A = sg.generators.path(6)
+        assert sg.algorithms.bfs_from_each(A, [0, 5], max_depth=1).to_dense(fill_value=-1).tolist() == [
+            [0, 1, -1, -1, -1, -1],
+            [-1, -1, -1, -1, 1, 0],
+        ]
+        assert sg.algorithms.bfs_from_any(A, np.array([0, 5]), max_depth=1).to_dict() == {0: 0, 1: 1, 4: 1, 5: 0}
+        assert sg.algorithms.bfs_from_each(A, []).shape == (0, 6)
+        assert sg.algorithms.bfs_from_any(A, []).nvals == 0
+        for name in ("bfs_from_each", "bfs_from_any"):
+            with pytest.raises(sg.exceptions.IndexOutOfBound, match=rf"{name}: source is 6, .*\[0, 6\)"):
+                getattr(sg.algorithms, name)(A, [0, 6])
+            with pytest.raises(sg.exceptions.InvalidValue, match=f"{name}: max_depth is -1"):
+                getattr(sg.algorithms, name)(A, [0], max_depth=-1)

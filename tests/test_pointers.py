@@ -1,0 +1,198 @@
+"""Vectors of positions as indices, pointer jumping, some entries of every row: what they do, and what they refuse.
+
+python-graphblas has none of these; what replaces them there is in `programs.structure`.
+"""
+
+import numpy as np
+import pytest
+from graphs import rmat
+
+from spgraph import binary, monoid, select, semiring, unary
+
+
+@pytest.fixture(autouse=True)
+def _of_spgraph(sg):
+    """python-graphblas takes lists only."""
+
+
+def vector(sg, dense, dtype="INT64"):
+    """None stands for no entry."""
+    ids = [i for i, x in enumerate(dense) if x is not None]
+    return sg.Vector.from_coo(ids, [dense[i] for i in ids], dtype, size=len(dense))
+
+
+class TestGather:
+    def test_values(self, sg):
+        v, p = vector(sg, [5, None, 7, 8]), vector(sg, [3, 1, None, 0, 3, 2])
+        found = v[p].new()
+        assert found.dtype == "INT64"
+        assert found.size == 6
+        assert found.to_dict() == {0: 8, 3: 5, 4: 8, 5: 7}
+
+    @pytest.mark.parametrize("dtype", ["INT8", "UINT16", "INT32", "UINT64"])
+    def test_types_of_positions(self, sg, dtype):
+        v = vector(sg, [1.5, 2.5, 3.5], "FP32")
+        assert v[vector(sg, [2, 0, 2], dtype)].new().to_dense().tolist() == [3.5, 1.5, 3.5]
+
+    def test_with_mask_and_accumulator(self, sg):
+        v, p, w = vector(sg, [10, 20, 30]), vector(sg, [2, 2, 0]), vector(sg, [1, 1, 1])
+        w(vector(sg, [1, None, 1]).S, binary.plus) << v[p]
+        assert w.to_dense().tolist() == [31, 1, 11]
+
+    def test_of_expressions(self, sg):
+        v, p = vector(sg, [10, 20, 30]), vector(sg, [2, 2, 0])
+        assert (v + v)[p.apply(binary.min, right=1)].new().to_dense().tolist() == [40, 40, 20]
+
+    def test_one_value_for_all(self, sg):
+        v, p = sg.Vector.from_scalar(4, 3), sg.Vector.from_scalar(1, 5)
+        assert v[p].new().to_dense().tolist() == [4] * 5
+        assert vector(sg, [1, 2, 3])[p].new().to_dense().tolist() == [2] * 5
+
+    def test_nothing(self, sg):
+        v, p = vector(sg, [1, 2, 3]), sg.Vector(int, 4)
+        assert v[p].new().nvals == 0
+        assert sg.Vector(int, 3)[vector(sg, [0, 1])].new().nvals == 0
+        assert sg.Vector(int, 0)[sg.Vector(int, 0)].new().size == 0
+
+    @pytest.mark.parametrize("bad", [-1, 3, 2**40])
+    def test_out_of_bounds(self, sg, bad):
+        v = vector(sg, [1, 2, 3])
+        for p in (vector(sg, [0, bad, 1]), vector(sg, [None, bad, None]), sg.Vector.from_scalar(bad, 3)):
+            with pytest.raises(sg.exceptions.IndexOutOfBound, match=r"v\[p\]: \d values of p are no position of v.*3"):
+                v[p].new()
+            before = v.dup()
+            with pytest.raises(sg.exceptions.IndexOutOfBound, match=r"v\(accum\)\[p\] << x: \d values of p"):
+                v(binary.min)[p] << 0
+            assert v.isequal(before)
+
+    @pytest.mark.parametrize("dtype", ["BOOL", "FP64"])
+    def test_other_vectors_are_no_positions(self, sg, dtype):
+        with pytest.raises(TypeError, match="mask"):
+            vector(sg, [1, 2])[vector(sg, [1, 1], dtype)]
+
+
+class TestCombine:
+    @pytest.mark.parametrize(("op", "wanted"), [
+        (binary.min, [1, None, -3]), (binary.plus, [7, None, 7]), (monoid.max, [6, None, 10]), ("times", [6, None, -30])
+    ])  # fmt: skip
+    def test_many_for_one_position(self, sg, op, wanted):
+        v, p, x = vector(sg, [1, None, None]), vector(sg, [0, 2, 2, None, 0]), vector(sg, [6, -3, 10, 5, None])
+        v(op)[p] << x
+        assert v.isequal(vector(sg, wanted))
+
+    @pytest.mark.parametrize("dtype", ["INT8", "INT32", "UINT64", "FP32", "FP64"])
+    def test_against_numpy(self, sg, dtype):
+        rng = np.random.default_rng(0)
+        for share in (0.05, 0.6, 1.0):
+            at, values, start = rng.integers(0, 50, 4000), rng.integers(0, 9, 4000), rng.integers(0, 9, 50)
+            there = rng.random(4000) < share
+            for op, ufunc in ((binary.min, np.minimum), (binary.max, np.maximum)):
+                v = sg.Vector.from_dense(start).dup(dtype)
+                x = sg.Vector.from_coo(np.flatnonzero(there), values[there], dtype, size=4000)
+                v(op)[sg.Vector.from_dense(at)] << x
+                wanted = start.copy()
+                ufunc.at(wanted, at[there], values[there])
+                assert v.dtype == dtype
+                assert v.to_dense().tolist() == wanted.tolist()
+
+    def test_other_types_are_cast(self, sg):
+        v = vector(sg, [1, 2], "INT8")
+        v(binary.plus)[vector(sg, [0, 0])] << vector(sg, [100, 100], "INT64")
+        assert v.to_dense().tolist() == [-55, 2]  # 201 of INT8
+
+    def test_a_number(self, sg):
+        v = vector(sg, [None, 5, 5])
+        v(binary.plus)[vector(sg, [0, 0, 1])] << 2
+        assert v.to_dense().tolist() == [4, 7, 5]
+
+    def test_the_vector_is_also_index_and_value(self, sg):
+        v = vector(sg, [0, 0, 1, 2])
+        v(binary.plus)[v] << v
+        assert v.to_dense().tolist() == [0, 1, 3, 2]
+
+    def test_stays_as_it_was_after_an_error(self, sg):
+        v, p = vector(sg, [1, 2, 3]), vector(sg, [0, 1])
+        before = v.dup()
+        with pytest.raises(TypeError, match="none, but the operator of a monoid"):
+            v[p] << vector(sg, [1, 2])
+        with pytest.raises(TypeError, match=r"minus\[INT64\], but the operator of a monoid"):
+            v(binary.minus)[p] << vector(sg, [1, 2])
+        with pytest.raises(TypeError, match="takes no mask"):
+            v(v.S, binary.min)[p] << vector(sg, [1, 2])
+        with pytest.raises(sg.exceptions.DimensionMismatch, match="x has size 3, but p has size 2"):
+            v(binary.min)[p] << v
+        with pytest.raises(TypeError, match=r"x is .*, but a Vector or a number"):
+            v(binary.min)[p] << [1, 2]
+        assert v.isequal(before)
+
+
+class TestPointerJump:
+    def test_values(self, sg):
+        v = vector(sg, [0, 0, 1, 3, 2, 3], "INT16")
+        ends = v.pointer_jump().new()
+        assert ends.dtype == "INT16"
+        assert ends.to_dense().tolist() == [0, 0, 0, 3, 0, 3]
+        v(vector(sg, [None, None, None, None, 1, 1]).S) << v.pointer_jump()
+        assert v.to_dense().tolist() == [0, 0, 1, 3, 0, 3]
+
+    @pytest.mark.parametrize("dtype", ["INT32", "UINT32", "INT64"])
+    def test_long_ways(self, sg, dtype):
+        n = 3000
+        for back in (1, 2, 700):
+            v = sg.Vector.from_dense(np.maximum(np.arange(n) - back, 0)).dup(dtype)
+            assert v.pointer_jump().new().to_dense().tolist() == [0] * n
+        v = sg.Vector.from_dense(np.where(np.arange(n) % 1000, np.arange(n) - 1, np.arange(n))).dup(dtype)
+        assert v.pointer_jump().new().to_dense().tolist() == (np.arange(n) // 1000 * 1000).tolist()
+
+    def test_in_the_order_of_a_matrix(self, sg):
+        A = rmat(9, 4, seed=1).matrix(sg, bool).reorder("degree")
+        ids = sg.Vector.from_dense(np.arange(A.nrows))
+        low = ids.dup()
+        low(binary.min) << A.mxv(ids, semiring.min_second)
+        ends = low.to_dense()
+        for _ in range(12):
+            ends = ends[ends]
+        assert low.pointer_jump().new().to_dense().tolist() == ends.tolist()
+
+    @pytest.mark.parametrize("dense", [[0, 2, 2], [0, -1, 0], [1, 0, 0]])
+    def test_pointers_upwards(self, sg, dense):
+        v = vector(sg, dense)
+        with pytest.raises(sg.exceptions.InvalidValue, match=r"pointer_jump: 1 values of v are negative or larger"):
+            v << v.pointer_jump()
+        assert v.to_dense().tolist() == dense
+
+    def test_wrong_vectors(self, sg):
+        with pytest.raises(sg.exceptions.InvalidValue, match=r"pointer_jump: v has 1 entries for 2 positions"):
+            vector(sg, [0, None]).pointer_jump().new()
+        with pytest.raises(sg.exceptions.DomainMismatch, match=r"pointer_jump: v has dtype FP64"):
+            vector(sg, [0.0], "FP64").pointer_jump()
+
+    def test_nothing(self, sg):
+        assert sg.Vector(int, 0).pointer_jump().new().size == 0
+        assert sg.Vector.from_scalar(0, 4).pointer_jump().new().to_dense().tolist() == [0] * 4
+
+
+class TestSomeEntries:
+    @pytest.mark.parametrize("k", [0, 1, 2, 100])
+    @pytest.mark.parametrize("order", ["natural", "degree"])
+    def test_of_every_row(self, sg, graph, order, k):
+        A = graph.matrix(sg).reorder(order)
+        for whole in (A, A.T):
+            some = whole.selectk("any", k)
+            assert (some.dtype, some.shape) == (A.dtype, A.shape)
+            degree = whole.reduce_rowwise("count").new()
+            wanted = select.valuegt(degree.apply(binary.min, right=k).new(), 0).new()
+            assert some.reduce_rowwise("count").new().isequal(wanted)
+            assert binary.eq(some & whole).new().reduce_scalar(monoid.plus["INT64"]).get(0) == some.nvals
+
+    def test_one_value_for_all(self, sg):
+        A = sg.generators.complete(5).apply(unary.one).new()
+        assert A.selectk("any", 3).nvals == 15
+
+    def test_errors(self, sg):
+        A = sg.Matrix(int, 2, 3)
+        with pytest.raises(sg.exceptions.InvalidValue, match='selectk: how is \'last\', wanted "any"'):
+            A.selectk("last", 1)
+        with pytest.raises((ValueError, TypeError), match="selectk: k"):
+            A.selectk("any", -1)
+        assert A.selectk("any", 2).shape == (2, 3)
