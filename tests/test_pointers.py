@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from graphs import rmat
 
+import spgraph
 from spgraph import binary, monoid, select, semiring, unary
+from spgraph.exceptions import IndexOutOfBound
+from spgraph.kernels.cuda.launch import CudaKernel
 
 
 @pytest.fixture(autouse=True)
@@ -196,3 +199,30 @@ class TestSomeEntries:
         with pytest.raises((ValueError, TypeError), match="selectk: k"):
             A.selectk("any", -1)
         assert A.selectk("any", 2).shape == (2, 3)
+
+
+def test_pointers_known_to_lead_downwards_are_not_checked_again(cuda, monkeypatch):
+    """Until they are written to, in whatever way."""
+    before = spgraph.context.set_default(cuda)
+    try:
+        v = spgraph.Vector.from_dense(np.array([0, 0, 1, 3, 3, 4], np.int32))
+        v << v.pointer_jump()
+        x = spgraph.Vector.from_coo([5, 2], [0, 1], np.int32, size=6)
+        started = []
+        call = CudaKernel.__call__
+        monkeypatch.setattr(CudaKernel, "__call__", lambda kernel, *args, **how: started.append(kernel.name) or call(
+            kernel, *args, **how))
+        w = v.dup()
+        w(binary.min)[w] << x
+        assert "outside" not in started
+        assert w.to_dense().tolist() == [0, 0, 0, 0, 3, 3]
+        for write in (lambda v: v(binary.plus)[:] << 9, lambda v: v.__setitem__(1, 9), lambda v: v(binary.second) << x * 9,
+                      lambda v: v.__lshift__(v.apply(binary.plus, right=9))):
+            w = v.dup()
+            write(w)
+            started.clear()
+            with pytest.raises(IndexOutOfBound, match="no position of v"):
+                w(binary.min)[w] << x
+            assert "outside" in started
+    finally:
+        spgraph.context.set_default(before)

@@ -55,6 +55,7 @@ def _take(out: VectorBlock, T: VectorBlock, shared: bool) -> None:
         out.set_sparse(T.indices, values, iso=T.iso, sorted=T.sorted)
     else:
         out.set_bitmap(T.present, values, T.nvals, iso=T.iso)
+        out.downward = T.downward and out.dtype == T.dtype
 
 
 def _filter(out: VectorBlock, view: MaskView, T: VectorBlock, shared: bool) -> None:
