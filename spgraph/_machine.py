@@ -155,16 +155,16 @@ def caches() -> list[dict[str, Any]]:
 
     cupy = Path(os.environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache")
     return [
-        _cache("cpu", _specialise.cache_dir(), ".py"),
+        _cache("spgraph", _specialise.cache_dir(), ".py", ".cubin"),
         *([_cache("cupy", cupy, ".cubin")] if cupy.is_dir() else []),
     ]
 
 
-def _cache(name: str, folder: Path, suffix: str) -> dict[str, Any]:
+def _cache(name: str, folder: Path, *suffixes: str) -> dict[str, Any]:
     kernels = size = 0
     for parent, _, files in os.walk(folder):  # other processes may take files away meanwhile
         for file in files:
-            kernels += file.endswith(suffix)
+            kernels += file.endswith(suffixes)
             with contextlib.suppress(OSError):
                 size += os.path.getsize(os.path.join(parent, file))
     return {"name": name, "folder": str(folder), "kernels": kernels, "bytes": size}

@@ -12,6 +12,8 @@ from spgraph import bench, context
 from spgraph.bench import _arrays, _peers, _spgraph
 from spgraph.bench._problem import ALGORITHMS, Answer, Text
 
+MATRIX_PRODUCTS = ("betweenness", "triangles")  # on a small graph: supersteps are products with vectors
+
 
 class HostPeer:
     """An engine that computes on the CPU: its answers are NumPy's, whatever the graph lies on."""
@@ -47,14 +49,15 @@ def test_compare_on_the_device_in_force(host_peer, algorithm):
         ("spgraph", "natural"), ("spgraph", "degree"), ("hostpeer", ""),
     ]  # fmt: skip
     assert result.arguments["device"].split(",")[0] == device.name
+    counted = not device.on_host and algorithm not in MATRIX_PRODUCTS
     for row in result.rows[:2]:
         step = row.per_step()
-        assert (step is None) == device.on_host
+        assert (step is not None) == counted
         if step is not None:
             assert step["supersteps"] >= 2
             assert step["microseconds"] > 0
             assert step["launches"] >= 1
-    assert ("supersteps of spgraph" in str(result)) != device.on_host
+    assert ("supersteps of spgraph" in str(result)) == counted
     assert result.rows[-1].per_step() is None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -16,7 +17,8 @@ import pytest
 
 from semirings.exceptions import GraphblasException, NoDevice
 from spgraph import _machine
-from spgraph.kernels.cuda import driver, memory
+from spgraph.kernels.cpu import _specialise
+from spgraph.kernels.cuda import compile, driver, memory
 from spgraph.kernels.cuda.driver import Card, check, find, open_driver
 
 H100 = Card(0, "NVIDIA H100 80GB HBM3", (9, 0), 85_000_000_000)
@@ -246,11 +248,37 @@ class TestMachine:
         assert _machine.cuda(FakeMachine()) == {}
 
     def test_caches(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path))
-        (tmp_path / "one.cubin").write_bytes(b"12345")
-        cpu, cupy = _machine.caches()
-        assert cupy == {"name": "cupy", "folder": str(tmp_path), "kernels": 1, "bytes": 5}
-        assert cpu["name"] == "cpu"
+        monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "cupy"))
+        (tmp_path / "cupy").mkdir()
+        monkeypatch.setattr(_specialise, "cache_dir", lambda: tmp_path / "own")
+        (tmp_path / "own").mkdir()
+        (tmp_path / "cupy" / "one.cubin").write_bytes(b"12345")
+        (tmp_path / "own" / "a.cubin").write_bytes(b"123")
+        own, cupy = _machine.caches()
+        assert cupy == {"name": "cupy", "folder": str(tmp_path / "cupy"), "kernels": 1, "bytes": 5}
+        assert own == {"name": "spgraph", "folder": str(tmp_path / "own"), "kernels": 1, "bytes": 3}
+
+
+def test_a_text_is_compiled_once_for_a_capability_and_flushes_no_small_numbers(tmp_path, monkeypatch):
+    calls = []
+
+    class Compiler:
+        @staticmethod
+        def compile_using_nvrtc(text, options, *, filename):
+            calls.append((text, options, filename))
+            return b"code of " + text.encode(), None
+
+    class Nvrtc:
+        @staticmethod
+        def getVersion():
+            return 13, 0
+
+    cupy = types.SimpleNamespace(__version__="14", cuda=types.SimpleNamespace(compiler=Compiler, nvrtc=Nvrtc))
+    monkeypatch.setattr(compile, "cache_dir", lambda: tmp_path)
+    for capability in ("90", "90", "100"):
+        assert compile.machine_code(cupy, "push", "text", capability) == b"code of text"
+    assert calls == [("text", ("-std=c++17",), "push.cu")] * 2
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_memory_within_a_limit():

@@ -15,7 +15,7 @@ from graphs import GRAPHS
 
 import spgraph as sg
 from semirings.dtypes import lookup_dtype
-from spgraph import algorithms, context
+from spgraph import algorithms, binary, context, semiring
 from spgraph.engine import products_cuda
 from spgraph.kernels.device import HOST
 
@@ -104,6 +104,24 @@ def test_values_and_ids_side_by_side_change_nothing(cuda, hot, monkeypatch):
     assert calls
     for x, y in zip(*answers, strict=True):
         np.testing.assert_array_equal(y, x)
+
+
+def test_small_floats_are_no_zeros(cuda):
+    """Numbers below 1.2e-38 have fewer bits, and are numbers still."""
+    small = np.array([3e-45, -3e-45, 1e-40, 0, 1], np.float32)
+    before = context.set_default(cuda)
+    try:
+        v = sg.Vector.from_dense(small)
+        np.testing.assert_array_equal((v + v).new().to_dense(), small + small)
+        halves = v.apply(binary.times, right=np.float32(0.5)).new().to_dense()
+        np.testing.assert_array_equal(halves, small * np.float32(0.5))
+        A = sg.Matrix.from_coo([0, 0, 1], [0, 2, 1], np.array([1, 2, 3], np.float32), nrows=5, ncols=5)
+        for direction in ("push", "pull"):
+            with sg.Context(direction=direction):
+                found = A.mxv(v, semiring.max_times).new().to_dict()
+                assert found == {0: small[2] * np.float32(2), 1: small[1] * np.float32(3)}
+    finally:
+        context.set_default(before)
 
 
 FLOATS = [key for key in monoids_alike() if key[0].startswith("FP") and key[1] in (0, 7, 8)]

@@ -131,7 +131,8 @@ def test_select_bitmap(cuda, seed, full, shape):
     case = Case(seed, size, 1.0)
     *keep, thunk = case.keep()
     permuted = bool(case.rng.random() < 0.3)
-    consts = {**MASK_CONSTS[case.code], "T_ISO": case.iso, "ISO_OUT": case.iso, "GLOBAL": permuted, "T_FULL": full}
+    consts = {**MASK_CONSTS[case.code], "T_ISO": case.iso, "ISO_OUT": case.iso, "GLOBAL": permuted, "T_FULL": full,
+              "PEEK": bool(case.rng.random() < 0.5)}
     gid = case.rng.permutation(size) if permuted else NOTHING
     args = (NOTHING if full else case.bits(share), case.values(case.dtype, 1 if case.iso else size), thunk, gid,
             *case.mask(), *case.room(size))

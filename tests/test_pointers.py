@@ -216,8 +216,8 @@ def test_pointers_known_to_lead_downwards_are_not_checked_again(cuda, monkeypatc
         w(binary.min)[w] << x
         assert "outside" not in started
         assert w.to_dense().tolist() == [0, 0, 0, 0, 3, 3]
-        for write in (lambda v: v(binary.plus)[:] << 9, lambda v: v.__setitem__(1, 9), lambda v: v(binary.second) << x * 9,
-                      lambda v: v.__lshift__(v.apply(binary.plus, right=9))):
+        for write in (lambda v: v(binary.plus)[:] << 9, lambda v: v.__setitem__(1, 9),
+                      lambda v: v(binary.second) << x * 9, lambda v: v.__lshift__(v.apply(binary.plus, right=9))):
             w = v.dup()
             write(w)
             started.clear()

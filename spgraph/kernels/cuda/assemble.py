@@ -4,7 +4,7 @@ A section begins with a line ``//== name(argument, ...) per=32 block=256 returns
 that begin with ``//=``) and goes on to the next one. Two settings are names: ``value=ADD`` says that the
 last result is a value of that operator's type, ``unless=C_FULL`` that nothing is returned where that
 constant is true. Text before the first section of a file is common to all. The whole text is the cache key
-of the compiled kernel, since CuPy's disk cache does not see files behind ``#include``.
+of the compiled kernel, so nothing may hide behind an ``#include``.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import numpy as np
 
 from spgraph.kernels.cuda import memory
 from spgraph.kernels.cuda.assemble import section
+from spgraph.kernels.cuda.compile import machine_code
 from spgraph.kernels.cuda.launch import CudaKernel, Pending
 from spgraph.kernels.device import Device, Done
 
@@ -81,6 +82,7 @@ class CudaDevice(Device):
         device = cupy.cuda.Device(self.number)
         self.multiprocessors = device.attributes["MultiProcessorCount"]
         self.shared_memory = device.attributes["MaxSharedMemoryPerBlockOptin"]
+        self._capability = device.compute_capability
         self._several = cupy.cuda.runtime.getDeviceCount() > 1
         self._launch = cupy.cuda.driver.launchKernel
         self._memset = cupy.cuda.runtime.memsetAsync
@@ -96,13 +98,17 @@ class CudaDevice(Device):
             return cupy.zeros(words, np.uint64), host
 
     def load(self, name: str, text: str, shared: int = 0) -> Any:
-        """The compiled function of a text (from CuPy's disk cache if it was compiled before)."""
-        module = self.xp.RawModule(code=text, options=("-std=c++17",))
-        found = module.get_function(name)
-        if shared:
-            found.max_dynamic_shared_size_bytes = shared
-        self._modules.append((module, found.kernel))
-        return found.kernel.ptr
+        """The compiled function of a text; `shared` bytes of ``extern __shared__`` memory are allowed."""
+        cuda = self.xp.cuda
+        module = cuda.function.Module()
+        with cuda.Device(self.number):
+            module.load(machine_code(self.xp, name, text, self._capability))
+            function = module.get_function(name)
+            if shared:
+                most = cuda.driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                cuda.driver.funcSetAttribute(function.ptr, most, shared)
+        self._modules.append((module, function))
+        return function.ptr
 
     pointer_text = "{}.data.ptr"  # `pointer` written out, for packers
 
