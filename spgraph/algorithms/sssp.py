@@ -46,7 +46,8 @@ capped_plus = semiring.register_anonymous(
 
 # A distance and a vertex as one number that compares by distance first. A float64 has 29 bits more than a float32:
 # there the vertex goes, as a multiple of 2^-52 of the distance (between one and two units of the last place: the sum is
-# exact up to half a unit, and other vertices give other numbers). Edges that add nothing come last of all.
+# exact up to half a unit, and other vertices give other numbers). Edges that add nothing come last of all, but for the
+# `late` form, which takes them, too.
 FLOAT_BITS, INT_BITS = 28, 31
 STEP = 2.0**-52  # of a float64's mantissa
 
@@ -55,6 +56,11 @@ def _join_float(x, y, ix, jx, iy, jy):
     through = x + y
     wide = through.astype(np.float64)
     return np.where(through > x, wide + wide * (iy * STEP), np.inf)
+
+
+def _join_late_float(x, y, ix, jx, iy, jy):
+    wide = (x + y).astype(np.float64)
+    return np.where(wide < np.inf, wide + wide * (iy * STEP), np.inf)
 
 
 def _part_float(x, y):
@@ -67,16 +73,22 @@ def _join_int(x, y, ix, jx, iy, jy):
     return np.where((y > 0) & (x < LARGEST), np.left_shift(through, INT_BITS) | iy, LARGEST)
 
 
+def _join_late_int(x, y, ix, jx, iy, jy):
+    return np.where(x < LARGEST, np.left_shift((x + y).astype(np.int64), INT_BITS) | iy, LARGEST)
+
+
 def _part_int(x, y):
     return np.where(np.right_shift(x, INT_BITS) == y, x & ((1 << INT_BITS) - 1), -1)
 
 
 @cache
 def _packing(kind: str):
-    """The semiring that joins and the operator that takes apart; made when first used."""
-    join, part = (_join_float, _part_float) if kind == "f" else (_join_int, _part_int)
+    """The two semirings that join and the operator that takes apart; made when first used."""
+    join, late, part = ((_join_float, _join_late_float, _part_float) if kind == "f" else
+                        (_join_int, _join_late_int, _part_int))
     joined = semiring.register_anonymous(monoid.min, binary.register_anonymous(join, "join"), "min_join")
-    return joined, binary.register_anonymous(part, "part")
+    joined_late = semiring.register_anonymous(monoid.min, binary.register_anonymous(late, "join_late"), "min_join_late")
+    return joined, joined_late, binary.register_anonymous(part, "part")
 
 
 @of_graph
@@ -158,8 +170,8 @@ def distances_and_tree(name: str, A: Matrix, source, delta, dtype) -> tuple[Vect
 def _nearest_parents(A: Matrix, dist: Vector, source: int) -> Vector | None:
     """For each reached vertex a u with dist(u) + A(u,v) = dist(v): one product with (distance, u) as one number.
 
-    None where such a number has no room for both, or where a vertex has only edges that add nothing to the
-    distance, since those may close a cycle.
+    Vertices whose shortest paths end in an edge that adds nothing to the distance come after those whose parents are
+    known, and get one of these, so that no cycle closes. None where such a number has no room for both.
     """
     weights, dtype = A.dtype.np_type, dist.dtype.np_type
     if dtype == np.int64 and A.nvals:
@@ -169,14 +181,24 @@ def _nearest_parents(A: Matrix, dist: Vector, source: int) -> Vector | None:
         fits = dtype == weights == np.float32 and A.nrows <= 1 << FLOAT_BITS
     if not fits:
         return None
-    joined, part = _packing(dtype.kind)
-    everywhere = Vector(dtype, A.nrows)
-    everywhere << (np.inf if dtype.kind == "f" else LARGEST)  # a full vector is gathered without looking for gaps
+    joined, joined_late, part = _packing(dtype.kind)
+    everywhere, nowhere = Vector(dtype, A.nrows), np.inf if dtype.kind == "f" else LARGEST
+    everywhere << nowhere  # a full vector is gathered without looking for gaps
     everywhere(binary.second) << dist
     nearest = everywhere.vxm(A, joined).new()  # k(v) = min over u of (dist(u) + A(u,v), u)
     parent = part(nearest & dist).new(np.int64)
     parent[source] = source
-    return parent if parent.reduce(monoid.min).value >= 0 and parent.nvals == dist.nvals else None
+    while True:
+        waiting = select.valuelt(parent, 0).new()
+        if not waiting.nvals:
+            return parent
+        everywhere(waiting.S) << nowhere
+        nearest = everywhere.vxm(A, joined_late).new(mask=waiting.S)
+        found = select.valuege(part(nearest & dist), 0).new()
+        if not found.nvals:  # distances of 0 as floats
+            return None
+        parent(binary.second) << found
+        everywhere(found.S) << dist
 
 
 def _tree_of_tight_edges(A: Matrix, dist: Vector, source: int) -> Vector:
