@@ -174,6 +174,27 @@ class VectorReads(Elementwise):
             raise TypeError(f"to_dense: {self._size - ids.size} positions have no entry; give fill_value")
         return dense((self._size,), (ids,), values, self.dtype, fill_value, dtype)
 
+    def argsort(self) -> np.ndarray:
+        """The positions of all entries by rising value; of equal values the lower position first, NaN last.
+
+        Sorted where the vector lies.
+
+        Returns
+        -------
+        numpy.ndarray of int64
+
+        Examples
+        --------
+        >>> import spgraph as sg
+        >>> sg.Vector.from_coo([0, 2, 5], [7, 9, 3]).argsort()
+        array([5, 0, 2])
+        """
+        device = self._device
+        with making("argsort", device):
+            ids, values = self._coo()
+            order = device.xp.argsort(values, kind="stable")
+            return device.to_host(ids[order]).astype(np.int64, copy=False)
+
     def isequal(self, other: Any, *, check_dtype: bool = False) -> bool:
         """Whether sizes, structures and values are the same.
 

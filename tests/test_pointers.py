@@ -226,3 +226,21 @@ def test_pointers_known_to_lead_downwards_are_not_checked_again(cuda, monkeypatc
             assert "outside" in started
     finally:
         spgraph.context.set_default(before)
+
+
+@pytest.mark.parametrize("order", ["natural", "degree"])
+@pytest.mark.parametrize("dtype", ["INT64", "FP32", "UINT8", "BOOL"])
+def test_argsort(sg, dtype, order):
+    """As NumPy's, of the entries that there are."""
+    rng = np.random.default_rng(2)
+    A = sg.Matrix.from_coo(*rng.integers(0, 50, (2, 200)), 1, nrows=50, ncols=50, dup_op=binary.first).reorder(order)
+    for ids in (np.arange(50), np.flatnonzero(rng.random(50) < 0.5), np.arange(0)):
+        values = rng.integers(0, 5, ids.size)
+        if dtype == "FP32":
+            values = np.where(values == 4, np.nan, values)
+        v = sg.Vector(dtype, 50)
+        v << A.reduce_rowwise("plus")  # takes on the order of A
+        v << sg.Vector.from_coo(ids, values.astype(v.dtype.np_type), dtype, size=50)
+        found = v.argsort()
+        assert found.dtype == np.int64
+        np.testing.assert_array_equal(found, ids[np.argsort(v.to_coo()[1], kind="stable")])

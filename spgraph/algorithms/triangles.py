@@ -126,8 +126,11 @@ def _by_degree(name: str, A: Matrix, order: str) -> np.ndarray | None:
         raise InvalidValue(f'{name}: order is {order!r}, wanted "auto", "natural" or "degree"')
     if order == "natural" or not A.nvals or (order == "auto" and A.nvals < DENSE * A.nrows):
         return None
-    degree = A.reduce_rowwise(agg.count).new().to_dense(fill_value=0)
-    drawn = degree[np.random.default_rng(0).integers(0, degree.size, min(SAMPLE, degree.size))]
-    if order == "auto" and drawn.mean() <= SKEW * np.median(drawn):
+    degree = Vector(np.int64, A.nrows)
+    degree << 0
+    degree(binary.second) << A.reduce_rowwise(agg.count)
+    drawn = np.random.default_rng(0).integers(0, A.nrows, min(SAMPLE, A.nrows))
+    sample = degree[drawn].new().to_dense()
+    if order == "auto" and sample.mean() <= SKEW * np.median(sample):
         return None
-    return np.argsort(degree, kind="stable")
+    return degree.argsort()
