@@ -2,11 +2,15 @@
 
 import ast
 import inspect
+import random
+import signal
+import time
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+import spgraph as sg
 from semirings import binary, unary
 from spgraph.kernels.cpu import _specialise, _threads, pull, push, scatter
 from spgraph.kernels.cpu.elementwise import AppliedNode, EwiseNode, LeafNode, chain_kernel
@@ -193,3 +197,30 @@ def test_parallel_for_returns_results_in_order_and_raises():
             _threads.parallel_for(Ranges(lambda lo, hi, a: lo // a), bounds, 1, (0,))
     finally:
         _threads.set_threads(before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer signals")
+def test_an_interrupt_leaves_the_threads_usable(monkeypatch):
+    """At whatever moment it comes: the next call has its answer, and no thread goes on with the last one."""
+    monkeypatch.setattr(_threads, "PARALLEL_WORK", 1)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    rng = random.Random(7)
+    interrupts = 0
+    try:
+        with sg.Context("cpu", threads=3):
+            A = sg.generators.rmat(10, seed=1)
+            want = sg.algorithms.triangle_count(A, method="burkhardt", symmetrize=True)
+            start = time.perf_counter()
+            sg.algorithms.triangle_count(A, method="burkhardt", symmetrize=True)
+            length = time.perf_counter() - start
+            for _ in range(60):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, rng.random() * length + 1e-5)
+                    sg.algorithms.triangle_count(A, method="burkhardt", symmetrize=True)
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                except KeyboardInterrupt:
+                    interrupts += 1
+                assert sg.algorithms.triangle_count(A, method="burkhardt", symmetrize=True) == want
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupts

@@ -20,7 +20,7 @@ import numpy as np
 
 from spgraph import binary, monoid, unary
 from spgraph.algorithms._counts import BIAS, Numbers, floats, wide
-from spgraph.algorithms._inputs import as_float, as_source, of_graph
+from spgraph.algorithms._inputs import as_float, as_sources, of_graph
 from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
@@ -153,7 +153,7 @@ def _starts(A: Matrix, k, sources, seed) -> list[int]:
         return chance.sample(range(A.nrows), _count("k", k, A.nrows))
     if k is not None:
         raise InvalidValue("betweenness_centrality: k and sources were both given, but one of them was wanted")
-    starts = [as_source("betweenness_centrality", A, source) for source in sources]
+    starts = as_sources("betweenness_centrality", A, sources)
     if not starts or len(set(starts)) < len(starts):
         raise InvalidValue(f"betweenness_centrality: sources is {sources!r}, wanted one vertex or more, each once")
     return starts
@@ -176,7 +176,7 @@ def _count(name: str, given, most: int | None) -> int:
 
 
 def _is_directed(A: Matrix) -> bool:
-    if A.symmetric is not None:
-        return not A.symmetric
+    if A.symmetric:  # else values may differ, which do not matter
+        return False
     pattern = A.apply(unary.one).new(bool)
     return not pattern.T.isequal(pattern)

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -105,8 +108,11 @@ class _Worker:
     def _run(self):
         while True:
             self._go.acquire()
+            job = self._job
+            if job is None:
+                return
             try:
-                self._job()
+                job()
             except BaseException as problem:
                 self._problem = problem
             self._job = None
@@ -122,34 +128,69 @@ class _Worker:
         problem, self._problem = self._problem, None
         return problem
 
+    def retire(self) -> None:
+        """Let the thread end, now or when its job does."""
+        self._job = None
+        with suppress(RuntimeError):  # it has not taken its last job yet
+            self._go.release()
+
+
+class _Spread:
+    """Calls of a kernel, for whoever takes the next one."""
+
+    def __init__(self, fn, calls: list[tuple], parts: int):
+        self.fn = fn
+        self.results = [None] * len(calls)
+        self._tasks = iter(enumerate(calls))
+        self._inside = [False] * parts  # a kernel
+        self._stopped = False
+
+    def drain(self, part: int) -> None:
+        for number, args in self._tasks:  # advancing the iterator is atomic under the GIL
+            self._inside[part] = True
+            if self._stopped:
+                break
+            self.results[number] = self.fn(*args)
+            self._inside[part] = False
+        self._inside[part] = False
+
+    def stop(self) -> None:
+        """No call begins any more, and none is under way: kernels write into workspaces that others use next."""
+        self._stopped = True
+        while True:
+            try:
+                while any(self._inside[1:]):
+                    time.sleep(0.0005)
+                return
+            except KeyboardInterrupt:  # one more; the first one is on its way
+                continue
+
 
 def _spread(fn, calls: list[tuple]) -> list:
-    results = [None] * len(calls)
-    tasks = iter(enumerate(calls))
-
-    def drain():
-        for number, args in tasks:  # advancing the iterator is atomic under the GIL
-            results[number] = fn(*args)
-
+    count = min(threads(), len(calls))
+    spread = _Spread(fn, calls, count)
     if not _busy.acquire(blocking=False):  # another thread of the caller's has the workers
-        drain()
-        return results
+        spread.drain(0)
+        return spread.results
     try:
-        count = min(threads(), len(calls)) - 1
-        while len(_workers) < count:
+        while len(_workers) < count - 1:
             _workers.append(_Worker())
-        for worker in _workers[:count]:
-            worker.start(drain)
-        try:
-            drain()
-        finally:
-            problems = [worker.wait() for worker in _workers[:count]]
-        for problem in problems:
-            if problem is not None:
-                raise problem
+        for part, worker in enumerate(_workers[:count - 1], 1):
+            worker.start(partial(spread.drain, part))
+        spread.drain(0)
+        problems = [worker.wait() for worker in _workers[:count - 1]]
+    except BaseException:  # an interrupt, anywhere: nobody knows what the workers have been told
+        spread.stop()
+        retired, _workers[:] = _workers[:], []
+        for worker in retired:
+            worker.retire()
+        raise
     finally:
         _busy.release()
-    return results
+    for problem in problems:
+        if problem is not None:
+            raise problem
+    return spread.results
 
 
 def split_even(count: int, work: int) -> list[tuple[int, int]]:
