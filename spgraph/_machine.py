@@ -57,7 +57,8 @@ def optional_packages() -> list[dict[str, str | None]]:
     rows: list[dict[str, str | None]] = []
     for package, module, extra in OPTIONAL:
         version = version_of(package) if importlib.util.find_spec(module) else None
-        rows.append({"package": package, "version": version, "install": f'pip install "spgraph[{extra}]"'})
+        install = f'pip install ".[{extra}]" in a copy of the repository'
+        rows.append({"package": package, "version": version, "install": install})
     return rows
 
 

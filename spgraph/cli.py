@@ -16,6 +16,7 @@ from spgraph.exceptions import GraphblasException
 
 __all__ = ["main"]
 
+OPTIONS = {"dup_op=": "--dup-op ", "symmetrize=True": "--symmetrize"}  # what messages call them, and what they are here
 EXPECTED = (GraphblasException, OSError, ImportError)  # their messages say what the user can do
 
 
@@ -86,7 +87,9 @@ def main(argv: list[str] | None = None) -> int:
 def _one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    text = " ".join(str(error).split()).replace("dup_op=", "--dup-op ")
+    text = " ".join(str(error).split())
+    for argument, option in OPTIONS.items():
+        text = text.replace(argument, option)
     if isinstance(error, MemoryError):
         return f"out of memory: {text}" if text else "out of memory"
     if isinstance(error, EXPECTED):

@@ -3,7 +3,8 @@
 python-graphblas wraps SuiteSparse:GraphBLAS, a mature implementation of the same specification. A
 program that keeps to the shared names means the same on both, so an algorithm of yours can be checked
 without writing it twice: see `check`. python-graphblas is imported when it is first needed;
-``pip install spgraph[test]`` brings it. Test suites get this module as the pytest fixture ``oracle``.
+``pip install ".[test]"`` in a copy of the repository brings it. Test suites get this module as the
+pytest fixture ``oracle``.
 
 Values compare as follows: structure, shape and dtype always exactly; integers and booleans exactly;
 floating-point values within a tolerance, because sums may be added in another order; NaN equals NaN.

@@ -1,5 +1,7 @@
 """Betweenness, HITS, Katz and eigenvector centrality: NetworkX's answers, options, and edge cases."""
 
+import copy
+import pickle
 import random
 
 import algorithm_calls as call
@@ -31,6 +33,14 @@ def in_order(found, n):
 
 
 class TestBetweenness:
+    def test_edges_both_ways_of_other_weights_are_undirected(self, sg):
+        """Also after an operation has found out that the matrix is not symmetric."""
+        A = sg.Matrix.from_coo([0, 1, 1, 2], [1, 0, 2, 1], [1.0, 2, 1, 1], nrows=3, ncols=3)
+        for _ in range(2):
+            assert sg.algorithms.betweenness_centrality(A, normalized=False).to_dense().tolist() == [0, 1, 0]
+            A.T.new().mxv(sg.Vector.from_dense([1.0, 1, 1])).new()
+            sg.algorithms.connected_components(A)
+
     @pytest.mark.parametrize("batch", [1, 3, None])
     @pytest.mark.parametrize("name", NONEMPTY)
     def test_exact(self, sg, name, batch):
@@ -159,6 +169,7 @@ class TestBetweenness:
         [
             ({"k": 0}, r"k is 0, wanted an integer in \[1, 5\]"),
             ({"k": 6}, r"k is 6, wanted an integer in \[1, 5\]"),
+            ({"sources": 3}, r"sources is 3, wanted a list of vertices"),
             ({"k": 1.5}, r"k is 1\.5"),
             ({"k": 1, "sources": [0]}, "k and sources were both given"),
             ({"sources": []}, r"sources is \[\], wanted one vertex or more"),
@@ -207,7 +218,7 @@ class TestHits:
         assert (two.iterations, two.converged) == (2, False)
         with pytest.raises(sg.exceptions.InvalidValue, match=r"hits: not converged after max_iter=2 .* tol"):
             sg.algorithms.hits(A, 2)
-        with pytest.raises(sg.exceptions.InvalidValue, match="hits: a weight is negative"):
+        with pytest.raises(sg.exceptions.InvalidValue, match=r"hits: the weight of the edge 0 -> 1 is -1\.0"):
             sg.algorithms.hits(sg.Matrix.from_coo([0], [1], [-1.0], nrows=2, ncols=2))
 
     def test_without_edges(self, sg):
@@ -216,6 +227,38 @@ class TestHits:
                 hubs, authorities = sg.algorithms.hits(sg.Matrix(float, n, n), normalized=normalized)
                 assert hubs.to_dense().tolist() == authorities.to_dense().tolist() == [0] * n
                 assert hubs.converged
+
+    @pytest.mark.parametrize(
+        ("dtype", "weight"),
+        [(np.float64, 1e-170), (np.float64, 1e155), (np.float32, 1e-20), (np.float32, 1e-24), (np.float32, 1e25)],
+    )
+    @pytest.mark.parametrize("normalized", [True, False])
+    def test_the_size_of_weights_does_not_matter(self, sg, dtype, weight, normalized):
+        rows, cols = [0, 0, 1], [1, 2, 2]
+        found = sg.algorithms.hits(sg.Matrix.from_coo(rows, cols, dtype(weight), nrows=3, ncols=3), dtype=dtype,
+                                   normalized=normalized)
+        ones = sg.algorithms.hits(sg.Matrix.from_coo(rows, cols, 1.0, nrows=3, ncols=3), normalized=normalized)
+        for got, wanted, size in zip(found, ones, (1 if normalized else weight, 1)):
+            np.testing.assert_allclose(got.to_dense() / dtype(size), wanted.to_dense(), rtol=1e-5, atol=1e-7)
+
+    @pytest.mark.parametrize("nstart", [[0, 0, 0], [-1, 1, 0], 0])
+    def test_no_start(self, sg, nstart):
+        A = sg.generators.path(3)
+        with pytest.raises(sg.exceptions.InvalidValue, match=r"hits: nstart has entries from -?[01]\.0 to [01]"):
+            sg.algorithms.hits(A, nstart=nstart)
+
+    def test_a_start_that_leads_nowhere(self, sg):
+        A = sg.generators.path(3, directed=True)
+        with pytest.raises(sg.exceptions.InvalidValue, match="hits: nstart is 0 wherever an edge"):
+            sg.algorithms.hits(A, nstart={2: 1})
+        hubs, _ = sg.algorithms.hits(sg.Matrix.from_coo([0], [1], [0.0], nrows=2, ncols=2))
+        assert hubs.to_dense().tolist() == [0, 0]
+
+    def test_no_iteration(self, sg):
+        found = sg.algorithms.hits(sg.generators.star(5), 0, fail_on_nonconvergence=False)
+        for got, wanted in zip(found, ([0.2] * 5, [0.5, 0.125, 0.125, 0.125, 0.125])):
+            assert got.to_dense() == pytest.approx(wanted)
+            assert (got.iterations, got.converged) == (0, False)
 
 
 class TestKatz:
@@ -257,6 +300,21 @@ class TestKatz:
     def test_no_vertices(self, sg):
         assert sg.algorithms.katz_centrality(sg.Matrix(int, 0, 0)).size == 0
 
+    @pytest.mark.parametrize(("dtype", "beta"), [(float, 1e200), (float, 1e-200), (np.float32, 1e30)])
+    def test_the_size_of_beta_does_not_matter(self, sg, dtype, beta):
+        A = sg.generators.star(5)
+        got = sg.algorithms.katz_centrality(A, 0.05, beta, dtype=dtype, tol=beta * 1e-6)
+        np.testing.assert_allclose(got.to_dense(), sg.algorithms.katz_centrality(A, 0.05).to_dense(), rtol=1e-4)
+
+    def test_beta_is_to_blame(self, sg):
+        A = sg.generators.path(3)
+        with pytest.raises(sg.exceptions.InvalidValue, match="katz_centrality: beta is nan, wanted a finite float64"):
+            sg.algorithms.katz_centrality(A, beta=np.nan)
+        with pytest.raises(sg.exceptions.InvalidValue, match="katz_centrality: beta is inf at vertex 1, wanted"):
+            sg.algorithms.katz_centrality(A, beta=[1, np.inf, 1])
+        with pytest.raises(sg.exceptions.InvalidValue, match=r"katz_centrality: alpha is 1e\+50, wanted .* float32"):
+            sg.algorithms.katz_centrality(A, 1e50, dtype=np.float32)
+
 
 class TestEigenvector:
     @pytest.mark.parametrize("name", ["karate", "rmat6-5", "star", "grid7", "path"])
@@ -278,3 +336,80 @@ class TestEigenvector:
         with pytest.raises(sg.exceptions.InvalidValue, match="eigenvector_centrality: not converged"):
             sg.algorithms.eigenvector_centrality(A, 2)
         assert sg.algorithms.eigenvector_centrality(sg.Matrix(int, 0, 0)).size == 0
+
+    @pytest.mark.parametrize(("dtype", "weight"), [(float, 1e155), (np.float32, 1e20)])
+    def test_squares_beyond_all_numbers(self, sg, dtype, weight):
+        A = sg.Matrix.from_coo([0, 1, 1, 2], [1, 0, 2, 1], dtype(weight), nrows=3, ncols=3)
+        got = sg.algorithms.eigenvector_centrality(A, nstart=[1, 2, 1], weighted=True, dtype=dtype,
+                                                   fail_on_nonconvergence=False)
+        assert np.linalg.norm(got.to_dense()) == pytest.approx(1)
+        small = sg.algorithms.eigenvector_centrality(sg.generators.path(3), nstart=[1e-310, 2e-310, 1e-310])
+        np.testing.assert_allclose(small.to_dense(), [0.5, 0.5**0.5, 0.5], rtol=1e-5)
+
+    def test_no_iteration(self, sg):
+        got = sg.algorithms.eigenvector_centrality(sg.generators.path(4), 0, fail_on_nonconvergence=False)
+        assert got.to_dense() == pytest.approx([0.5] * 4)
+        assert got.iterations == 0
+
+
+RANKED = ("pagerank", "eigenvector_centrality", "katz_centrality", "hits")
+
+
+class TestAllByIteration:
+    @pytest.mark.parametrize("name", RANKED)
+    def test_a_copy_has_the_report(self, sg, name):
+        found = getattr(sg.algorithms, name)(sg.generators.path(5), max_iter=3, fail_on_nonconvergence=False)
+        for got in found if name == "hits" else [found]:
+            for again in (copy.copy(got), copy.deepcopy(got), pickle.loads(pickle.dumps(got))):
+                assert type(again) is type(got)
+                assert isinstance(again, sg.algorithms.IteratedVector)
+                assert again.isequal(got)
+                for what in ("iterations", "residual", "converged", "name", "dtype", "device"):
+                    assert getattr(again, what) == getattr(got, what)
+                again[0] = 7
+                assert got[0].new().value != 7
+            assert type(got.dup()) is sg.Vector
+
+    @pytest.mark.parametrize("name", RANKED)
+    def test_a_stored_false_weighs_nothing(self, sg, name):
+        rows, cols, values = [0, 0, 1, 1, 2, 2, 3], [1, 2, 0, 2, 0, 1, 0], [True] * 6 + [False]
+        options = {"weighted": True, "max_iter": 10, "fail_on_nonconvergence": False}
+        found = [
+            getattr(sg.algorithms, name)(sg.Matrix.from_coo(rows, cols, values, dtype, nrows=4, ncols=4), **options)
+            for dtype in (bool, float)
+        ]
+        for got, wanted in zip(*(found if name == "hits" else zip(found))):
+            np.testing.assert_allclose(got.to_dense(), wanted.to_dense(), rtol=1e-12)
+
+    @pytest.mark.parametrize("name", RANKED)
+    def test_names_of_types(self, sg, name):
+        for dtype in ("FP32", sg.dtypes.FP32, np.float32):
+            found = getattr(sg.algorithms, name)(sg.generators.complete(4), dtype=dtype)
+            assert (found[0] if name == "hits" else found).dtype == "FP32"
+
+    @pytest.mark.parametrize("name", RANKED)
+    @pytest.mark.parametrize(
+        ("argument", "given"),
+        [("tol", "a"), ("tol", None), ("tol", [1, 2]), ("max_iter", "a"), ("max_iter", 1.5), ("dtype", "INT32"),
+         ("dtype", "x"), ("nstart", "a"), ("nstart", ["a"] * 3)],
+    )  # fmt: skip
+    def test_messages_name_the_argument(self, sg, name, argument, given):
+        with pytest.raises(sg.exceptions.InvalidValue, match=f"^{name}: {argument} is "):
+            getattr(sg.algorithms, name)(sg.generators.path(3), **{argument: given})
+
+    @pytest.mark.parametrize("name", RANKED)
+    def test_starts_elsewhere(self, sg, name):
+        with pytest.raises(sg.exceptions.IndexOutOfBound, match=f"^{name}: nstart: .*5"):
+            getattr(sg.algorithms, name)(sg.generators.path(3), nstart={5: 1})
+
+    @pytest.mark.parametrize("name", RANKED)
+    @pytest.mark.parametrize("nstart", [{0: 1e39}, [1e39, 1, 1]])
+    def test_starts_beyond_the_type(self, sg, name, nstart):
+        with pytest.raises(sg.exceptions.InvalidValue, match=f"^{name}: nstart .*inf"):
+            getattr(sg.algorithms, name)(sg.generators.path(3), nstart=nstart, dtype="FP32")
+
+    @pytest.mark.parametrize("name", ["pagerank", "katz_centrality"])
+    def test_alpha_is_a_number(self, sg, name):
+        for alpha in ("a", None, np.nan):
+            with pytest.raises(sg.exceptions.InvalidValue, match=f"^{name}: alpha is {alpha!r}, wanted "):
+                getattr(sg.algorithms, name)(sg.generators.path(3), alpha=alpha)

@@ -115,6 +115,10 @@ class TestBellmanFord:
                 run(arcs(sg, [(0, 1)], [np.nan]), 0)
             with pytest.raises(sg.exceptions.DimensionMismatch, match=rf"{name}: A is 2 x 3"):
                 run(sg.Matrix(int, 2, 3), 0)
+            with pytest.raises(sg.exceptions.InvalidValue, match=rf"{name}: the weight of the edge 0 -> 1 is -inf"):
+                run(arcs(sg, [(0, 1), (1, 0)], [-np.inf, 1.0]), 0)
+        endless = sg.algorithms.bellman_ford(arcs(sg, [(0, 1), (1, 2)], [-1.0, np.inf]), 0)
+        assert endless[0].to_dict()[1] == -1
         alone = sg.algorithms.bellman_ford(sg.Matrix(int, 1, 1), 0)
         assert [part.to_dict() for part in alone] == [{0: 0}, {0: 0}]
 
@@ -157,6 +161,8 @@ class TestSeveralSources:
                 getattr(sg.algorithms, name)(A, [0, 6])
             with pytest.raises(sg.exceptions.InvalidValue, match=f"{name}: max_depth is -1"):
                 getattr(sg.algorithms, name)(A, [0], max_depth=-1)
+            with pytest.raises(sg.exceptions.InvalidValue, match=f"{name}: sources is 3, wanted a list of vertices"):
+                getattr(sg.algorithms, name)(A, 3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64])

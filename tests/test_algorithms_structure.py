@@ -174,6 +174,9 @@ class TestTriangles:
         A = sg.Matrix(bool, 3, 3)
         with pytest.raises(sg.exceptions.InvalidValue, match=r"triangle_count: method is 'fast', wanted one of auto"):
             sg.algorithms.triangle_count(A, method="fast")
+        for method in ("burkhardt", "cohen", "rows"):
+            with pytest.raises(sg.exceptions.InvalidValue, match="triangle_count: order is 'x', wanted"):
+                sg.algorithms.triangle_count(A, method=method, order="x")
         for name in ("triangle_count", "triangles"):
             with pytest.raises(sg.exceptions.InvalidValue, match=rf"{name}: order is 'random', wanted"):
                 getattr(sg.algorithms, name)(A, order="random")
@@ -247,6 +250,11 @@ class TestIndependentSets:
         assert call.independent_set(sg, sg.Matrix(int, 3, 3)).tolist() == [True] * 3
         assert call.independent_set(sg, arcs(sg, [(0, 0)], 1)).tolist() == [True]
 
+    @pytest.mark.parametrize("seed", [-1, 1.5, None])
+    def test_seeds(self, sg, seed):
+        with pytest.raises(sg.exceptions.InvalidValue, match=f"maximal_independent_set: seed is {seed}, wanted an int"):
+            sg.algorithms.maximal_independent_set(sg.generators.path(3), seed=seed)
+
 
 class TestSpanningForests:
     @pytest.mark.parametrize("name", UNDIRECTED)
@@ -270,6 +278,18 @@ class TestSpanningForests:
     def test_weights_of_any_sign(self, sg):
         A = sg.Matrix.from_coo([0, 1, 0, 2, 1, 2], [1, 0, 2, 0, 2, 1], [-5.0, -5.0, 0.0, 0.0, np.inf, np.inf])
         assert sg.algorithms.minimum_spanning_forest(A).to_dicts() == {0: {1: -5, 2: 0}, 1: {0: -5}, 2: {0: 0}}
+
+    def test_self_loops_may_be_nan(self, sg):
+        A = sg.Matrix.from_coo([0, 0, 1], [0, 1, 0], [np.nan, 2.0, 2.0], nrows=2, ncols=2)
+        assert sg.algorithms.minimum_spanning_forest(A).to_dicts() == {0: {1: 2}, 1: {0: 2}}
+
+    def test_labels_are_kept(self, sg, tmp_path):
+        path = tmp_path / "friends.csv"
+        path.write_text("ann,carl\nbob,ann\n")
+        A = sg.io.read(path)
+        forest = sg.algorithms.minimum_spanning_forest(A, symmetrize=True)
+        assert list(forest.labels) == list(A.labels)
+        assert sg.algorithms.minimum_spanning_forest(sg.generators.path(3)).labels is None
 
     def test_a_larger_graph(self, sg):
         for graph in (rmat(9, 6, seed=2), grid(20, seed=5)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -118,12 +119,42 @@ def test_betweenness_from_some_sources_or_all(capsys, tmp_path):
     path = str(tmp_path / "bc.npy")
     facts = run_json(capsys, "bc", "path:5", "--samples", "0", "--validate", "--output", path)
     assert (facts["at"], facts["valid"]) == (2, True)
+    assert "estimated" not in facts
     np.testing.assert_allclose(np.load(path)["betweenness"], [0, 1 / 2, 2 / 3, 1 / 2, 0])
     facts = run_json(capsys, "bc", "rmat:6", "--samples", "3", "--seed", "5", "--dtype", "float32", "--validate")
     assert (facts["valid"], [rule["number"] for rule in facts["rules"]]) == (True, [1, 2, 3])
+    assert facts["estimated"] == {"sources": 3, "of": 64}
+    assert "estimated" not in run_json(capsys, "bc", "path:5")  # 16 at most are drawn, so all of five
     assert run_json(capsys, "bc", "path:0")["highest"] is None
+    out = call(capsys, "run", "bc", "path:3000", "--samples", "2", "--repeat", "0")[1]
+    assert ", estimated from 2 of 3,000 sources\n" in out
+    assert "estimated" not in call(capsys, "run", "bc", "path:5", "--repeat", "0")[1]
     code, _, err = call(capsys, "run", "bfs", "path:5", "--samples", "3")
     assert (code, err) == (2, "spgraph: --samples: bfs has no such option\n")
+
+
+def test_the_highest_betweenness_is_of_a_vertex_as_the_file_calls_it(capsys, friends, roads):
+    assert run_json(capsys, "bc", friends)["at"] == "bob"
+    assert "of vertex bob\n" in call(capsys, "run", "bc", friends, "--repeat", "0")[1]
+    assert run_json(capsys, "bc", roads, "--dup-op", "min")["at"] == 3
+
+
+def test_directions_are_told_where_they_are_known(capsys, friends):
+    out = call(capsys, "run", "cc", friends, "--repeat", "0")[1]
+    assert "            directions not checked, BOOL weights" in out
+    assert "1 weakly connected component, the largest of 3 vertices\n" in out
+    out = call(capsys, "run", "cc", friends, "--symmetrize", "--repeat", "0")[1]
+    assert "            undirected, BOOL weights" in out
+    assert " 1 component, the largest of 3 vertices\n" in out
+
+
+@pytest.mark.parametrize("algorithm", ["triangles", "kcore", "mis"])
+def test_directed_graphs_are_refused_with_the_option_that_helps(capsys, friends, algorithm):
+    code, _, err = call(capsys, "run", algorithm, friends)
+    assert code == 2
+    assert "A is directed, 2 of its edges have no opposite" in err
+    assert "; --symmetrize takes every edge as one\n" in err
+    assert call(capsys, "run", algorithm, friends, "--symmetrize", "--repeat", "0")[0] == 0
 
 
 def test_a_wrong_betweenness_is_told(capsys, monkeypatch):
@@ -182,6 +213,22 @@ def test_repeat(capsys):
     times = facts["times"]["distances"]
     assert len(times["runs"]) == 2
     assert times["median"] == pytest.approx(sum(times["runs"]) / 2)
+
+
+def test_runs_that_compile_do_not_count(capsys, monkeypatch):
+    """Some kernels are compiled when they have had much to do, in a later call than the first."""
+
+    def fake_counts(*compiled):
+        counts = iter(compiled)
+        monkeypatch.setattr(run.Compiled, "since", lambda self: {"compiled": next(counts), "loaded": 0, "seconds": 0.5})
+
+    fake_counts(0, 1, 2, 0, 1, 0, 4)  # loading the graph, the first call, four others, in all
+    times = json.loads(call(capsys, "run", "cc", "path:5", "--repeat", "2", "--json")[1])["times"]["components"]
+    assert (len(times["warm_ups"]), len(times["runs"])) == (2, 2)
+    assert times["median"] == pytest.approx(sum(times["runs"]) / 2)
+    fake_counts(0, 1, 2, 0, 3)
+    out = call(capsys, "run", "cc", "path:5", "--repeat", "1")[1]
+    assert re.search(r"\(median of 1\); the first call .* \(1 kernel compiled in .*\), then .* to compile more\n", out)
 
 
 def test_algorithm_options_arrive(capsys):
@@ -292,6 +339,8 @@ def test_real_road_file(capsys, data_dir):
         (["sssp", "path:5", "--delta", "-1"], "delta"),
         (["sssp", "path:5", "--symmetrize"], "--symmetrize: it is about files"),
         (["sssp", "path:5", "--dup-op", "min"], "--dup-op: it is about files"),
+        (["bc", "path:5", "--samples", "6"], "--samples: got 6, the graph has 5 vertices (0: from all, exact)"),
+        (["bc", "path:0", "--samples", "1"], "--samples: got 1, the graph has 0 vertices"),
         (["bfs", "path:5", "--output", "levels.png"], "wanted a name that ends with .txt, .csv, .npy, .npz"),
         (["bfs", "path:5", "--output", "no/such/folder/levels.txt"], "there is no folder no/such/folder"),
     ],
@@ -397,10 +446,12 @@ def test_info(capsys):
     found = json.loads(call(capsys, "info", "--json")[1])
     assert found["spgraph"] == spgraph.__version__
     assert found["devices"][0]["device"] == "cpu"
-    assert found["caches"][0]["name"] == "cpu"
+    assert found["caches"][0]["name"] == "spgraph"
     assert (found["gpu_problem"] is None) == any(gpu["problem"] is None for gpu in found["devices"][1:])
     assert {row["package"] for row in found["optional"]} >= {"cupy", "networkx", "python-graphblas"}
-    assert all("pip install" in row["install"] for row in found["optional"])
+    for row in found["optional"]:
+        assert row["install"].startswith('pip install ".[')
+        assert row["install"].endswith("in a copy of the repository")
 
 
 def test_info_describes_gpus():

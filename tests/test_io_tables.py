@@ -263,8 +263,8 @@ def test_without_pyarrow(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout.splitlines() == [
         "4",
-        'write: Parquet files need pyarrow: pip install "spgraph[parquet]", or pyarrow',
-        'read a.csv: Parquet files need pyarrow: pip install "spgraph[parquet]", or pyarrow',
+        "write: Parquet files need pyarrow: pip install pyarrow",
+        "read a.csv: Parquet files need pyarrow: pip install pyarrow",
     ], done.stderr
 
 

@@ -6,6 +6,7 @@ import math
 import random
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -282,6 +283,7 @@ def test_the_view_that_networkx_keeps_is_not_old_either():
         ("single_source_dijkstra_path_length", (nx.path_graph(3), 0), {"weight": max}, "weight is a function"),
         ("betweenness_centrality", (nx.path_graph(3),), {"weight": "weight"}, "without weights only"),
         ("betweenness_centrality", (nx.path_graph(3),), {"k": 1, "seed": 1}, "k=1 without endpoints"),
+        ("betweenness_centrality", (nx.path_graph(3),), {"k": 2, "seed": np.random.RandomState(0)}, "takes None"),
         ("clustering", (nx.path_graph(3, create_using=nx.DiGraph),), {}, "undirected graphs only"),
         ("core_number", (nx.path_graph(3, create_using=nx.DiGraph),), {}, "undirected graphs only"),
         ("average_clustering", (nx.path_graph(3), [0]), {}, "for all nodes only"),
@@ -320,6 +322,10 @@ def test_unknown_functions_and_arguments():
     assert spgraph.nx.can_run("voterank", (nx.path_graph(2),), {}) == "spgraph has no voterank"
     assert "source" in spgraph.nx.can_run("descendants", (nx.path_graph(2),), {})
     assert spgraph.nx.can_run("pagerank", (nx.path_graph(2),), {}) is True
+    for seed in (None, 3, np.int64(3), random.Random(3)):
+        assert spgraph.nx.can_run("betweenness_centrality", (nx.path_graph(3),), {"k": 2, "seed": seed}) is True
+    for seed in ("3", 1.5, np.random, np.random.default_rng(3)):
+        assert "seed is " in spgraph.nx.can_run("betweenness_centrality", (nx.path_graph(3),), {"k": 2, "seed": seed})
     with pytest.raises(NotImplementedError, match="voterank"):
         call("voterank", nx.path_graph(2))
 

@@ -13,16 +13,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from spgraph import algorithms
+from spgraph._cli.names import Names
 from spgraph._cli.paths_through import check_betweenness
 from spgraph._cli.ranks import check_ranks
 from spgraph._cli.structure import check_components, check_cores, check_independent, check_triangles
 from spgraph._cli.text import counted
 from spgraph.bench._arrays import csr_of
+from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.validate import Rule, validate_bfs, validate_sssp
 from spgraph.vector import Vector
 
-__all__ = ["JOBS", "Job"]
+__all__ = ["JOBS", "SAMPLES", "Job"]
+
+SAMPLES = 16  # of bc, unless the graph has fewer vertices
 
 
 class Job(Protocol):
@@ -40,7 +44,9 @@ class Job(Protocol):
     def columns(self, results: dict[str, Any]) -> dict[str, Vector]:
         """The vectors that were computed, by the name that a written file gives them."""
 
-    def facts(self, columns: dict[str, Vector]) -> tuple[dict[str, Any], list[str]]:
+    def facts(
+        self, A: Matrix, columns: dict[str, Vector], args: argparse.Namespace
+    ) -> tuple[dict[str, Any], list[str]]:
         """What is said of the results: for programs, and for people."""
 
     def check(
@@ -74,7 +80,7 @@ class Bfs:
     def columns(self, results):
         return {name.removesuffix("s"): vector for name, vector in results.items()}
 
-    def facts(self, columns):
+    def facts(self, A, columns, args):
         level = columns["level"]
         numbers, text = _reached(level)
         depth = int(level.to_coo()[1].max(initial=0))
@@ -105,7 +111,7 @@ class Sssp:
         distance, parent = results["distances, parents"]
         return {"distance": distance, "parent": parent}
 
-    def facts(self, columns):
+    def facts(self, A, columns, args):
         distance = columns["distance"]
         numbers, text = _reached(distance)
         farthest = distance.to_coo()[1].max(initial=0).item()
@@ -135,7 +141,7 @@ class PageRank:
     def columns(self, results):
         return {"rank": results["ranks"]}
 
-    def facts(self, columns):
+    def facts(self, A, columns, args):
         rank = columns["rank"]
         numbers = {"iterations": rank.iterations, "residual": rank.residual, "converged": rank.converged}
         state = "converged" if rank.converged else "NOT CONVERGED (see --max-iter, --tol)"
@@ -159,7 +165,10 @@ class Betweenness:
 
     def sources(self, A: Matrix, args: argparse.Namespace) -> list[int]:
         """Those that ``--seed`` draws, or all."""
-        number = min(args.samples or A.nrows, A.nrows)
+        number = min(SAMPLES, A.nrows) if args.samples is None else args.samples or A.nrows
+        if number > A.nrows:
+            there = counted(A.nrows, "vertex", "vertices")
+            raise InvalidValue(f"--samples: got {number:,}, the graph has {there} (0: from all, exact)")
         return random.Random(args.seed).sample(range(A.nrows), number)
 
     def calls(self, A, source, args):
@@ -171,20 +180,25 @@ class Betweenness:
     def columns(self, results):
         return {"betweenness": results["centrality"]}
 
-    def facts(self, columns):
+    def facts(self, A, columns, args):
         values = columns["betweenness"].to_dense()
         if not values.size:
             return {"highest": None}, ["no vertices"]
         first = int(values.argmax())
-        highest = values[first].item()
-        return {"highest": highest, "at": first}, [f"the highest is {highest:.6g}, of vertex number {first:,}"]
+        highest, name = values[first].item(), Names(A).of(first)
+        numbers, text = {"highest": highest, "at": name}, f"the highest is {highest:.6g}, of vertex {name}"
+        number = len(self.sources(A, args))
+        if number == A.nrows:
+            return numbers, [text]
+        numbers["estimated"] = {"sources": number, "of": A.nrows}
+        return numbers, [f"{text}, estimated from {number:,} of {counted(A.nrows, 'source')}"]
 
     def check(self, A, source, columns, args):
         return check_betweenness(A, columns["betweenness"], self.sources(A, args))
 
 
 class Components:
-    """Connected components, by their smallest members."""
+    """Connected components, of directed graphs the weakly connected ones, by their smallest members."""
 
     needs_source = False
     weights: str | None = None
@@ -198,11 +212,12 @@ class Components:
     def columns(self, results):
         return {"component": results["components"]}
 
-    def facts(self, columns):
+    def facts(self, A, columns, args):
         _, sizes = np.unique(columns["component"].to_coo()[1], return_counts=True)
         largest = int(sizes.max(initial=0))
         numbers = {"components": sizes.size, "largest": largest}
-        return numbers, [f"{counted(sizes.size, 'component')}, the largest of {counted(largest, 'vertex', 'vertices')}"]
+        what = "component" if A.symmetric else "weakly connected component"
+        return numbers, [f"{counted(sizes.size, what)}, the largest of {counted(largest, 'vertex', 'vertices')}"]
 
     def check(self, A, source, columns, args):
         return check_components(A, columns["component"])
@@ -223,7 +238,7 @@ class Triangles:
     def columns(self, results):
         return {"triangles": results["counts"]}
 
-    def facts(self, columns):
+    def facts(self, A, columns, args):
         counts = columns["triangles"].to_coo()[1]
         total, most = int(counts.sum()) // 3, int(counts.max(initial=0))
         return {"triangles": total, "most": most}, [f"{counted(total, 'triangle')}, at most {most:,} at one vertex"]
@@ -247,7 +262,7 @@ class Cores:
     def columns(self, results):
         return {"core": results["cores"]}
 
-    def facts(self, columns):
+    def facts(self, A, columns, args):
         core = columns["core"].to_coo()[1]
         highest = int(core.max(initial=0))
         size = int(np.count_nonzero(core == highest))
@@ -274,7 +289,7 @@ class IndependentSet:
     def columns(self, results):
         return {"member": results["members"]}
 
-    def facts(self, columns):
+    def facts(self, A, columns, args):
         member = columns["member"]
         text = f"{member.nvals:,} of {counted(member.size, 'vertex', 'vertices')} are members"
         return {"members": member.nvals}, [text]

@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from spgraph._cli import output
-from spgraph._cli.jobs import JOBS, Job
+from spgraph._cli.jobs import JOBS, SAMPLES, Job
 from spgraph._cli.names import Names
 from spgraph._cli.options import add_device, at_least, dtype_of
 from spgraph._cli.text import counted, described, lines, rated, timed
@@ -26,6 +26,8 @@ from spgraph.matrix import Matrix
 
 __all__ = ["add_parser"]
 
+DIRECTIONS = {True: "undirected", False: "directed", None: "directions not checked"}
+WARM_UPS = 5  # runs after the first that compile more, and do not count; kernels are compiled when they have much to do
 PATIENCE = 10.0  # seconds: a first call that took longer, and compiled nothing, is not repeated unasked
 ABOUT_GRAPHS = (
     "a file (.mtx, .gr, .graph, .npz, .csv, .parquet, edge list; also packed: .gz, .xz, .bz2), "
@@ -60,7 +62,7 @@ def add_parser(commands) -> None:
         help="check the answer (bfs, sssp: Graph500's five rules); exit code 1 if it is wrong",
     )
     add("--json", action="store_true", help="print JSON, and nothing else")
-    add("--repeat", type=at_least(0), metavar="N", help="runs after the first, which may compile (default 3)")
+    add("--repeat", type=at_least(0), metavar="N", help="runs that count, after those that compile (default 3)")
     add("--dtype", type=dtype_of, help="type of distances or ranks, such as float32")
     group = parser.add_argument_group("the graph")
     add = group.add_argument
@@ -95,9 +97,8 @@ def add_parser(commands) -> None:
     add(
         "--samples",
         type=at_least(0),
-        default=16,
         metavar="N",
-        help="bc: sources that it is estimated from, drawn by --seed (default 16; 0: from all, exact)",
+        help=f"bc: sources that it is estimated from, drawn by --seed (default {SAMPLES}; 0: from all, exact)",
     )
     group = parser.add_argument_group("the machine")
     add_device(group)
@@ -116,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_options(job: Job, args: argparse.Namespace) -> None:
     """Options of other algorithms are refused, not ignored."""
-    defaults = {"parents": False, "delta": None, "alpha": 0.85, "tol": 1e-6, "max_iter": 100, "samples": 16}
+    defaults = {"parents": False, "delta": None, "alpha": 0.85, "tol": 1e-6, "max_iter": 100, "samples": None}
     for name, default in defaults.items():
         if getattr(args, name) != default and name not in job.options:
             raise InvalidValue(f"--{name.replace('_', '-')}: {args.algorithm} has no such option")
@@ -151,7 +152,7 @@ class _Run:
         source = self.source(A, names) if self.job.needs_source else 0
         results = self.compute(A, source)
         columns = self.job.columns(results)
-        numbers, texts = self.job.facts(columns)
+        numbers, texts = self.job.facts(A, columns, self.args)
         self.facts.update(numbers)
         self.say("", *texts)
         if self.job.about_edges:
@@ -183,7 +184,6 @@ class _Run:
             )
             A._device.synchronize()
         seconds = time.perf_counter() - start
-        kind = "directed" if A.symmetric is not True else "undirected"
         self.facts["graph"] = {
             "name": args.graph,
             "vertices": A.nrows,
@@ -195,11 +195,9 @@ class _Run:
             "seconds": seconds,
             "report": str(A.report),
         }
-        self.say(
-            "graph",
-            *described(str(A.report)),
-            f"{kind}, {A.dtype.name} weights, on {A.device}, in {timed(seconds)}{_kernels(compiled.since())}",
-        )
+        kind = f"{DIRECTIONS[A.symmetric]}, {A.dtype.name} weights"
+        made = _kernels(compiled.since())
+        self.say("graph", *described(str(A.report)), f"{kind}, on {A.device}, in {timed(seconds)}{made}")
         return A
 
     def source(self, A: Matrix, names: Names) -> int:
@@ -225,19 +223,28 @@ class _Run:
             repeat = self.args.repeat
             if repeat is None:
                 repeat = 3 if first < PATIENCE or made["compiled"] else 0
-            runs = []
-            for _ in tqdm(range(repeat), desc=name, leave=False, disable=None, delay=1):
-                start = time.perf_counter()
-                results[name] = call()
-                A._device.synchronize()
-                runs.append(time.perf_counter() - start)
+            runs: list[float] = []
+            warm_ups: list[float] = []
+            with tqdm(total=repeat, desc=name, leave=False, disable=None, delay=1) as bar:
+                while len(runs) < repeat:
+                    compiled = Compiled()
+                    start = time.perf_counter()
+                    results[name] = call()
+                    A._device.synchronize()
+                    seconds, more = time.perf_counter() - start, compiled.since()
+                    if (more["compiled"] or more["loaded"]) and len(warm_ups) < WARM_UPS:
+                        warm_ups.append(seconds)
+                        continue
+                    runs.append(seconds)
+                    bar.update()
             times[name] = {
                 "first": first,
                 "compile": made["seconds"],
+                "warm_ups": warm_ups,
                 "runs": runs,
                 "median": statistics.median(runs or [first]),
             }
-            self.say(name, _time_text(first, made, runs))
+            self.say(name, _time_text(first, made, warm_ups, runs))
         self.facts["times"] = times
         return results
 
@@ -273,10 +280,13 @@ def _kernels(made: dict[str, float]) -> str:
     return f" ({', '.join(how)})" if how else ""
 
 
-def _time_text(first: float, made: dict[str, float], runs: list[float]) -> str:
+def _time_text(first: float, made: dict[str, float], warm_ups: list[float], runs: list[float]) -> str:
     if not runs:
         return f"{timed(first)}{_kernels(made)}"
-    return f"{timed(statistics.median(runs))} (median of {len(runs)}); the first call {timed(first)}{_kernels(made)}"
+    before = f"the first call {timed(first)}{_kernels(made)}"
+    if warm_ups:
+        before += f", then {timed(sum(warm_ups))} to compile more"
+    return f"{timed(statistics.median(runs))} (median of {len(runs)}); {before}"
 
 
 def _draw_source(A: Matrix, seed: int) -> int:

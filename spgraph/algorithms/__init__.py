@@ -1,7 +1,8 @@
 """Graph algorithms as semiring expressions, one file each.
 
 Every function takes a `Matrix` (entry (i, j) is the edge i -> j) or anything
-that `spgraph.io.as_matrix` converts, and returns Vectors.
+that `spgraph.io.as_matrix` converts. Most return a Vector with the values of
+the vertices; some a Matrix, two Vectors, a number or a list of vertices.
 """
 
 from spgraph.algorithms._iterated import IteratedVector

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from spgraph import binary, context, io
-from spgraph.exceptions import DimensionMismatch, IndexOutOfBound, InvalidValue
+from spgraph import binary, context, dtypes, io
+from spgraph.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound, InvalidValue
 from spgraph.matrix import Matrix, MatrixExpression, TransposedMatrix
 
-__all__ = ["as_depth", "as_float", "as_graph", "as_source", "as_undirected", "of_graph"]
+__all__ = ["as_depth", "as_float", "as_graph", "as_seed", "as_source", "as_sources", "as_undirected", "of_graph"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -45,7 +45,10 @@ def as_graph(name: str, A) -> Matrix:
 
 def as_float(name: str, dtype) -> np.dtype:
     """`dtype` as one of NumPy's floating-point types."""
-    found = np.dtype(dtype)
+    try:
+        found = dtypes.lookup_dtype(dtype).np_type
+    except DomainMismatch:
+        raise InvalidValue(f"{name}: dtype is {dtype!r}, wanted float32 or float64") from None
     if found not in (np.float32, np.float64):
         raise InvalidValue(f"{name}: dtype is {found}, wanted float32 or float64")
     return found
@@ -60,6 +63,26 @@ def as_source(name: str, A: Matrix, source) -> int:
     if number is None or isinstance(source, bool) or not 0 <= number < A.nrows:
         wanted = f"wanted an integer in [0, {A.nrows})" if A.nrows else "but the graph has no vertex"
         raise IndexOutOfBound(f"{name}: source is {source!r}, {wanted}")
+    return number
+
+
+def as_sources(name: str, A: Matrix, sources) -> list[int]:
+    """`sources` as vertex numbers of `A`."""
+    try:
+        several = list(sources)
+    except TypeError:
+        raise InvalidValue(f"{name}: sources is {sources!r}, wanted a list of vertices") from None
+    return [as_source(name, A, source) for source in several]
+
+
+def as_seed(name: str, seed) -> int:
+    """`seed` as an integer that random numbers can start from."""
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise InvalidValue(f"{name}: seed is {seed!r}, wanted an integer of 0 or more")
     return number
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from spgraph import binary, indexunary, monoid, select, semiring
 from spgraph.algorithms._inputs import as_source, of_graph
 from spgraph.algorithms.sssp import distances_and_tree, weights_to_add
+from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
@@ -48,8 +49,8 @@ def bellman_ford(A, source: int, *, dtype=None) -> tuple[Vector, Vector]:
     IndexOutOfBound
         If `source` is not a vertex.
     InvalidValue
-        If a cycle of negative weight can be reached (`negative_cycle` names its vertices), if a weight is NaN, or if
-        a distance does not fit int64.
+        If a cycle of negative weight can be reached (`negative_cycle` names its vertices), if a weight is NaN or -inf,
+        or if a distance does not fit int64.
 
     Examples
     --------
@@ -59,6 +60,7 @@ def bellman_ford(A, source: int, *, dtype=None) -> tuple[Vector, Vector]:
     >>> distance.to_dense(), parent.to_dense()
     (array([ 0, -5,  5]), array([0, 2, 0]))
     """
+    _check_finite("bellman_ford", A)
     return distances_and_tree("bellman_ford", A, source, math.inf, dtype)
 
 
@@ -77,6 +79,13 @@ def negative_cycle(A, source: int, *, dtype=None) -> list[int] | None:
         The vertices in the order of the edges, each once; the last has an edge to the first. None if there is no
         such cycle.
 
+    Raises
+    ------
+    IndexOutOfBound
+        If `source` is not a vertex.
+    InvalidValue
+        If a weight is NaN or -inf.
+
     Examples
     --------
     >>> import spgraph as sg
@@ -85,6 +94,7 @@ def negative_cycle(A, source: int, *, dtype=None) -> list[int] | None:
     [1, 2]
     """
     source = as_source("negative_cycle", A, source)
+    _check_finite("negative_cycle", A)
     A, lightest, min_plus, dtype = weights_to_add("negative_cycle", A, dtype)
     if lightest >= 0:
         return None
@@ -104,6 +114,13 @@ def negative_cycle(A, source: int, *, dtype=None) -> list[int] | None:
             look_at *= 2
         near, lowered = lowered, near
     return None
+
+
+def _check_finite(name: str, A: Matrix) -> None:
+    """Raise for a weight of -inf, below which no sum is told from another."""
+    if A.dtype.np_type.kind == "f" and A.nvals and A.reduce_scalar(monoid.min).new().value == -math.inf:
+        rows, cols, _ = select.valueeq(A, -math.inf).new().to_coo()
+        raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is -inf, wanted a number, or inf")
 
 
 def _causes(A: Matrix, near: Vector, lowered: Vector) -> Vector:

@@ -14,7 +14,7 @@ import numpy as np
 
 from spgraph import binary, monoid
 from spgraph.algorithms._inputs import as_float, of_graph
-from spgraph.algorithms._iterated import IteratedVector, Stop, along_edges, full_vector, reported, scaled
+from spgraph.algorithms._iterated import IteratedVector, Stop, along_edges, divided, full_vector, length_one, reported
 from spgraph.exceptions import InvalidValue
 from spgraph.vector import Vector
 
@@ -60,18 +60,19 @@ def eigenvector_centrality(A, max_iter: int = 100, tol: float = 1e-6, *, nstart=
     array([0.707, 0.354, 0.354, 0.354, 0.354])
     """
     n, dtype = A.nrows, as_float("eigenvector_centrality", dtype)
-    stop = Stop("eigenvector_centrality", n, max_iter, tol, n * tol, fail_on_nonconvergence)
+    stop = Stop("eigenvector_centrality", n, max_iter, tol, n, fail_on_nonconvergence)
     follow, _ = along_edges(A, weighted, dtype)
     old, new = full_vector("eigenvector_centrality", "nstart", nstart, n, dtype, 1), Vector(dtype, n)
     total = float(old.reduce(monoid.plus).new().get(0))
     if n and (not math.isfinite(total) or total == 0):
         raise InvalidValue(f"eigenvector_centrality: nstart has the sum {total}, wanted a finite one that is not 0")
-    old << scaled(old, 1 / total if n else 1)
+    old << divided(old, total)
     while not stop.reached():
         new << old
         new(binary.plus) << old.vxm(A, follow)  # x' = x + x plus.times A
-        length = math.sqrt(float(new.ewise_mult(new, binary.times).reduce(monoid.plus).new().value))
-        new << scaled(new, 1 / length if length else 1)
+        length_one(new)
         stop.look(new, old)
         old, new = new, old
+    if not stop.iterations:
+        length_one(old)
     return reported(old, stop)

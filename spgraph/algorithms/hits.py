@@ -8,13 +8,20 @@ Work: two products over all edges per iteration; border values: 2 n per iteratio
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from spgraph import binary, monoid
 from spgraph.algorithms._inputs import as_float, of_graph
-from spgraph.algorithms._iterated import IteratedVector, Stop, along_edges, full_vector, reported, scaled
+from spgraph.algorithms._iterated import (
+    IteratedVector,
+    Stop,
+    along_edges,
+    check_not_negative,
+    divided,
+    full_vector,
+    length_one,
+    reported,
+)
 from spgraph.exceptions import InvalidValue
 from spgraph.vector import Vector
 
@@ -35,7 +42,7 @@ def hits(A, max_iter: int = 1000, tol: float = 1e-8, *, nstart=None, normalized:
     tol : float
         Stop when the L1 norm of the change of the hubs, of which the largest is 1, is below `tol`.
     nstart : Vector, dict or array, optional
-        Hubs to start from. Default: all the same.
+        Hubs to start from, not negative, and not 0 wherever an edge starts. Default: all the same.
     normalized : bool
         Both sum to 1. If False, the authorities have the Euclidean norm 1, and the hubs are A times these.
     weighted : bool
@@ -63,36 +70,42 @@ def hits(A, max_iter: int = 1000, tol: float = 1e-8, *, nstart=None, normalized:
     (array([0.618, 0.382, 0.   ]), array([0.   , 0.382, 0.618]))
     """
     n, dtype = A.nrows, as_float("hits", dtype)
-    stop = Stop("hits", n, max_iter, tol, tol, fail_on_nonconvergence)
-    if weighted and A.nvals and A.reduce_scalar(monoid.min).new().value < 0:
-        raise InvalidValue("hits: a weight is negative, wanted none that is")
+    stop = Stop("hits", n, max_iter, tol, 1, fail_on_nonconvergence)
+    if weighted:
+        check_not_negative("hits", A)
     to_authorities, to_hubs = along_edges(A, weighted, dtype)
-    start = full_vector("hits", "nstart", nstart, n, dtype, 1)
-    hubs, new, authorities = _to_largest(start), Vector(dtype, n), Vector(dtype, n)
-    while not stop.reached():
+    hubs, new, authorities = full_vector("hits", "nstart", nstart, n, dtype, 1), Vector(dtype, n), Vector(dtype, n)
+    _check_start(hubs)
+    hubs << divided(hubs, _largest(hubs))
+    while True:
         authorities << dtype.type(0)
         authorities(binary.plus) << hubs.vxm(A, to_authorities)  # a = h plus.times A
+        largest = _largest(authorities)
+        if not largest and A.nvals and (not weighted or A.reduce_scalar(monoid.max).new().value > 0):
+            raise InvalidValue("hits: nstart is 0 wherever an edge with a weight starts, wanted it positive at one")
+        authorities << divided(authorities, largest)
+        if stop.reached():
+            break
         new << dtype.type(0)
         new(binary.plus) << A.mxv(authorities, to_hubs)  # h' = A plus.times a
-        new << _to_largest(new)
+        new << divided(new, _largest(new))
         stop.look(new, hubs)
         hubs, new = new, hubs
     if normalized:
-        parts = [scaled(v, _inverse(v.reduce(monoid.plus))) for v in (hubs, authorities)]
+        parts = [divided(v, float(v.reduce(monoid.plus).new().get(0))) for v in (hubs, authorities)]
     else:
-        square = authorities.ewise_mult(authorities, binary.times).reduce(monoid.plus)
-        authorities << scaled(authorities, math.sqrt(_inverse(square)))
+        length_one(authorities)
         new << dtype.type(0)
         new(binary.plus) << A.mxv(authorities, to_hubs)
         parts = [new, authorities]
     return reported(parts[0], stop), reported(parts[1], stop)
 
 
-def _to_largest(v: Vector) -> Vector:
-    return scaled(v, _inverse(v.reduce(monoid.max))).new()
+def _largest(v: Vector) -> float:
+    return float(v.reduce(monoid.max).new().get(0))
 
 
-def _inverse(number) -> float:
-    """1 / x, or 0 where there is nothing."""
-    value = float(number.new().get(0))
-    return 1 / value if value else 0.0
+def _check_start(hubs: Vector) -> None:
+    least, largest = float(hubs.reduce(monoid.min).new().get(0)), _largest(hubs)
+    if hubs.size and (least < 0 or not largest):
+        raise InvalidValue(f"hits: nstart has entries from {least} to {largest}, wanted none below 0, one above")

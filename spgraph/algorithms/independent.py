@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from spgraph import binary, select, semiring
-from spgraph.algorithms._inputs import as_undirected, of_graph
+from spgraph.algorithms._inputs import as_seed, as_undirected, of_graph
 from spgraph.vector import Vector
 
 __all__ = ["maximal_independent_set"]
@@ -40,7 +40,7 @@ def maximal_independent_set(A, *, seed: int = 0, symmetrize: bool = False) -> Ve
     Raises
     ------
     InvalidValue
-        If an edge has no opposite and `symmetrize` is False.
+        If an edge has no opposite and `symmetrize` is False, or the seed is negative.
 
     Examples
     --------
@@ -48,6 +48,7 @@ def maximal_independent_set(A, *, seed: int = 0, symmetrize: bool = False) -> Ve
     >>> sg.algorithms.maximal_independent_set(sg.generators.star(5), seed=0).to_dict()
     {1: True, 2: True, 3: True, 4: True}
     """
+    seed = as_seed("maximal_independent_set", seed)
     A = select.offdiag(as_undirected("maximal_independent_set", A, symmetrize)).new()
     n = A.nrows
     score = Vector.from_dense(np.random.default_rng(seed).permutation(n).astype(np.int64) + 1)

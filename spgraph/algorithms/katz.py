@@ -7,14 +7,20 @@ Work: one product over all edges per iteration; border values: n per iteration.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from spgraph import binary, monoid
+from spgraph import binary
 from spgraph.algorithms._inputs import as_float, of_graph
-from spgraph.algorithms._iterated import IteratedVector, Stop, along_edges, full_vector, reported, scaled
-from spgraph.exceptions import InvalidValue
+from spgraph.algorithms._iterated import (
+    IteratedVector,
+    Stop,
+    along_edges,
+    as_number,
+    full_vector,
+    length_one,
+    reported,
+    scaled,
+)
 from spgraph.vector import Vector
 
 __all__ = ["katz_centrality"]
@@ -66,9 +72,9 @@ def katz_centrality(A, alpha: float = 0.1, beta=1.0, *, max_iter: int = 1000, to
     array([0.537, 0.422, 0.422, 0.422, 0.422])
     """
     n, dtype = A.nrows, as_float("katz_centrality", dtype)
-    if not math.isfinite(alpha):
-        raise InvalidValue(f"katz_centrality: alpha is {alpha!r}, wanted a finite number")
-    stop = Stop("katz_centrality", n, max_iter, tol, n * tol, fail_on_nonconvergence,
+    most = float(np.finfo(dtype).max)
+    alpha = as_number("katz_centrality", "alpha", alpha, -most, most, f"a finite {dtype}")
+    stop = Stop("katz_centrality", n, max_iter, tol, n, fail_on_nonconvergence,
                 "; alpha must be less than 1 / the largest eigenvalue of A")
     follow, _ = along_edges(A, weighted, dtype)
     base = full_vector("katz_centrality", "beta", beta, n, dtype, 1)
@@ -78,7 +84,6 @@ def katz_centrality(A, alpha: float = 0.1, beta=1.0, *, max_iter: int = 1000, to
         new(binary.plus) << scaled(old, alpha).new().vxm(A, follow)  # x' = b + (alpha x) plus.times A
         stop.look(new, old)
         old, new = new, old
-    if normalized and n:
-        length = math.sqrt(float(old.ewise_mult(old, binary.times).reduce(monoid.plus).new().value))
-        old << scaled(old, 1 / length if length else 1)
+    if normalized:
+        length_one(old)
     return reported(old, stop)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from spgraph import semiring
-from spgraph.algorithms._inputs import as_depth, as_source, of_graph
+from spgraph.algorithms._inputs import as_depth, as_sources, of_graph
 from spgraph.algorithms.bfs import any_next
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
@@ -41,6 +41,8 @@ def bfs_from_each(A, sources, *, max_depth: int | None = None) -> Matrix:
     ------
     IndexOutOfBound
         If a source is not a vertex.
+    InvalidValue
+        If `sources` is no list, or `max_depth` out of range.
 
     Examples
     --------
@@ -49,7 +51,7 @@ def bfs_from_each(A, sources, *, max_depth: int | None = None) -> Matrix:
     array([[0, 1, 2, 3],
            [2, 1, 0, 1]], dtype=int32)
     """
-    sources = [as_source("bfs_from_each", A, source) for source in sources]
+    sources = as_sources("bfs_from_each", A, sources)
     max_depth = as_depth("bfs_from_each", max_depth)
     level = Matrix.from_coo(np.arange(len(sources)), np.array(sources, np.int64), 0, np.int32, nrows=len(sources),
                             ncols=A.nrows)
@@ -80,6 +82,8 @@ def bfs_from_any(A, sources, *, max_depth: int | None = None) -> Vector:
     ------
     IndexOutOfBound
         If a source is not a vertex.
+    InvalidValue
+        If `sources` is no list, or `max_depth` out of range.
 
     Examples
     --------
@@ -87,7 +91,7 @@ def bfs_from_any(A, sources, *, max_depth: int | None = None) -> Vector:
     >>> sg.algorithms.bfs_from_any(sg.generators.path(5), [0, 3]).to_dense(fill_value=-1)
     array([0, 1, 1, 0, 1], dtype=int32)
     """
-    sources = sorted({as_source("bfs_from_any", A, source) for source in sources})
+    sources = sorted(set(as_sources("bfs_from_any", A, sources)))
     max_depth = as_depth("bfs_from_any", max_depth)
     level = Vector.from_coo(np.array(sources, np.int64), 0, np.int32, size=A.nrows)
     front = level.dup()

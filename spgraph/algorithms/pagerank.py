@@ -16,8 +16,18 @@ import math
 import numpy as np
 
 from spgraph import agg, binary, monoid, select, semiring, unary
-from spgraph.algorithms._inputs import of_graph
-from spgraph.exceptions import DimensionMismatch, InvalidValue
+from spgraph.algorithms._inputs import as_float, of_graph
+from spgraph.algorithms._iterated import (
+    IteratedVector,
+    as_number,
+    as_steps,
+    as_vector,
+    check_not_negative,
+    divided,
+    scaled,
+    weights_matter,
+)
+from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.scalar import Scalar
 from spgraph.vector import Vector
@@ -28,8 +38,8 @@ __all__ = ["PageRank", "pagerank"]
 inverse = unary.register_anonymous(lambda x: np.where(x == 0, 0, 1 / x), "inverse_or_0")
 
 
-class PageRank(Vector):
-    """The ranks, and how they were reached.
+class PageRank(IteratedVector):
+    """The ranks, and how they were reached: copies by `copy` and `pickle` keep that, `dup` makes a plain Vector.
 
     Attributes
     ----------
@@ -39,11 +49,7 @@ class PageRank(Vector):
     converged : bool
     """
 
-    __slots__ = ("converged", "iterations", "residual")
-
-    converged: bool
-    iterations: int
-    residual: float
+    __slots__ = ()
 
 
 @of_graph
@@ -69,7 +75,7 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     tol : float
         Stop when the L1 norm of the change is below ``n * tol``.
     nstart : Vector, dict or array, optional
-        Ranks to start from, in proportion. Default: `personalization`.
+        Ranks to start from, in proportion. Default: equal ones, as in NetworkX.
     dtype : dtype
         float64 or float32.
     fail_on_nonconvergence : bool
@@ -95,11 +101,12 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     array([0.184417, 0.341171, 0.474412])
     """
     n = A.nrows
-    dtype = np.dtype(dtype)
-    _check(alpha, max_iter, tol, dtype)
+    dtype = as_float("pagerank", dtype)
+    alpha = as_number("pagerank", "alpha", alpha, 0, 1, "a number in [0, 1]")
+    max_iter, tol = as_steps("pagerank", max_iter), as_number("pagerank", "tol", tol, 0)
     jump = _distribution("personalization", personalization, n, dtype)
     sink = jump if dangling is None else _distribution("dangling", dangling, n, dtype)
-    rank = (jump if nstart is None else _distribution("nstart", nstart, n, dtype)).dup()
+    rank = _distribution("nstart", nstart, n, dtype)
     share, idle, follow = _shares(A, alpha, weighted, dtype)
     new, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Scalar(dtype), Scalar(dtype)
     residual, converged, iterations = math.inf, n == 0, 0
@@ -108,11 +115,11 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     while not converged and iterations < max_iter:
         lost_rank = alpha * lost.get(0)
         if sink is not jump:
-            new << binary.plus(_scaled(jump, 1 - alpha) | _scaled(sink, lost_rank))  # (1 - alpha) p + alpha l p'
+            new << binary.plus(scaled(jump, 1 - alpha) | scaled(sink, lost_rank))  # (1 - alpha) p + alpha l p'
         elif personalization is None:
             new << dtype.type((1 - alpha + lost_rank) / n)  # one value for all
         else:
-            new << _scaled(jump, 1 - alpha + lost_rank)
+            new << scaled(jump, 1 - alpha + lost_rank)
         new(binary.plus) << flow.vxm(A, follow)  # r' = (jumps) + f plus.times A
         if late:
             residual = _looked_at(change, iterations)
@@ -150,59 +157,34 @@ def _looked_at(change: Scalar, iterations: int) -> float:
     return residual
 
 
-def _scaled(v: Vector, factor: float):
-    """``factor * v`` in v's own type."""
-    return v.apply(binary.times, right=v.dtype.np_type.type(factor))
-
-
-def _check(alpha, max_iter, tol, dtype):
-    if not 0 <= alpha <= 1:
-        raise InvalidValue(f"pagerank: alpha is {alpha!r}, wanted a number in [0, 1]")
-    if max_iter < 0:
-        raise InvalidValue(f"pagerank: max_iter is {max_iter!r}, wanted 0 or more")
-    if not tol >= 0:
-        raise InvalidValue(f"pagerank: tol is {tol!r}, wanted 0 or more")
-    if dtype.kind != "f":
-        raise InvalidValue(f"pagerank: dtype is {dtype}, wanted float32 or float64")
-
-
 def _distribution(name: str, given, n: int, dtype: np.dtype) -> Vector:
     """A full vector that sums to 1, from what a caller gives (None: uniform)."""
     full = Vector(dtype, n)
     if given is None:
         full << dtype.type(1 / max(n, 1))
         return full
-    if isinstance(given, dict):
-        given = Vector.from_dict(given, dtype, size=n)
-    elif not isinstance(given, Vector):
-        given = Vector.from_dense(np.asarray(given, dtype))
-    if given.size != n:
-        raise DimensionMismatch(f"pagerank: {name} has size {given.size}, but A has {n} vertices")
+    given = as_vector("pagerank", name, given, n, dtype)
     least = given.reduce(monoid.min).get(0)
     total = float(given.reduce(monoid.plus["FP64"]).get(0))
     if least < 0 or not 0 < total < math.inf:
         raise InvalidValue(f"pagerank: {name} has the minimum {least} and the sum {total}; wanted no negative entry "
                            "and a positive, finite sum")
     full << dtype.type(0)
-    full(binary.plus) << _scaled(given.dup(dtype), 1 / total)
+    full(binary.plus) << divided(given.dup(np.float64), total).new(dtype)
     return full
 
 
 def _shares(A: Matrix, alpha: float, weighted: bool, dtype: np.dtype):
     """alpha / out-weight of every vertex (0 if dangling), the dangling ones, the semiring that follows edges."""
-    weighted = weighted and not (A.dtype == bool and A.nvals and A.reduce_scalar(monoid.land).value)
+    weighted = weights_matter(A, weighted)
     if weighted:
-        least = A.reduce_scalar(monoid.min).get(0)
-        if least < 0:
-            rows, cols, values = select.valuelt(A, 0).new().to_coo()
-            raise InvalidValue(f"pagerank: the weight of the edge {rows[0]} -> {cols[0]} is {values[0]}, "
-                               "wanted no negative weight")
+        check_not_negative("pagerank", A)
         out = A.reduce_rowwise(monoid.plus[dtype]).new()
     else:
         out = A.reduce_rowwise(agg.count).new(dtype)
     share = Vector(dtype, A.nrows)
     share << dtype.type(0)
-    share(binary.second) << _scaled(out.apply(inverse).new(), alpha)
+    share(binary.second) << scaled(out.apply(inverse).new(), alpha)
     idle = select.valueeq(share, 0).new()
     return share, idle, semiring.plus_times[dtype] if weighted else semiring.plus_first[dtype]
 

@@ -36,8 +36,8 @@ def minimum_spanning_forest(A, *, symmetrize: bool = False) -> Matrix:
     Returns
     -------
     Matrix
-        The edges of the forest, in both directions, with their weights. Of edges of equal weight the one with
-        the smaller ends is taken.
+        The edges of the forest, in both directions, with their weights, and the labels of `A`. Of edges of equal
+        weight the one with the smaller ends is taken.
 
     Raises
     ------
@@ -51,14 +51,16 @@ def minimum_spanning_forest(A, *, symmetrize: bool = False) -> Matrix:
     >>> sg.algorithms.minimum_spanning_forest(A).to_coo()[:2]
     (array([0, 1, 2, 2]), array([2, 2, 0, 1]))
     """
-    A = _of_one_weight(A, symmetrize)
+    labels, A = A.labels, _of_one_weight(A, symmetrize)
     heads, tails, weights = select.triu(A, 1).new().to_coo()
     order = np.argsort(weights, kind="stable")
     heads, tails, weights = heads[order], tails[order], weights[order]
     kept = np.flatnonzero(_lightest(A.nrows, heads, tails).to_dense(fill_value=False))
     heads, tails, weights = heads[kept], tails[kept], weights[kept]
-    return Matrix.from_coo(np.concatenate([heads, tails]), np.concatenate([tails, heads]),
-                           np.concatenate([weights, weights]), A.dtype, nrows=A.nrows, ncols=A.ncols)
+    forest = Matrix.from_coo(np.concatenate([heads, tails]), np.concatenate([tails, heads]),
+                             np.concatenate([weights, weights]), A.dtype, nrows=A.nrows, ncols=A.ncols)
+    forest.labels = labels
+    return forest
 
 
 def _lightest(n: int, heads: np.ndarray, tails: np.ndarray) -> Vector:
@@ -87,8 +89,12 @@ def _of_one_weight(A: Matrix, symmetrize: bool) -> Matrix:
     """The same graph, every edge in both directions with one weight, which is a number."""
     if A.dtype.np_type.kind == "f":
         rows, cols, _ = select.valueeq(A.apply(unary.isnan), True).new().to_coo()
+        between = np.flatnonzero(rows != cols)
+        if between.size:
+            edge = between[0]
+            raise InvalidValue(f"minimum_spanning_forest: the weight of the edge {rows[edge]} -> {cols[edge]} is NaN")
         if rows.size:
-            raise InvalidValue(f"minimum_spanning_forest: the weight of the edge {rows[0]} -> {cols[0]} is NaN")
+            A = select.offdiag(A).new()  # NaN is not equal to itself
     if A.symmetric or A.isequal(A.T):
         return A
     if symmetrize:

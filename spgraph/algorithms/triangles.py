@@ -60,6 +60,7 @@ def triangle_count(A, *, method: str = "auto", order: str = "auto", symmetrize: 
     A = as_undirected("triangle_count", A, symmetrize)
     if method not in METHODS:
         raise InvalidValue(f"triangle_count: method is {method!r}, wanted one of {', '.join(METHODS)}")
+    _check_order("triangle_count", order)
     if method == "auto":
         method = "rows" if A.device == "cpu" else "dots"
     if method in ("burkhardt", "cohen"):
@@ -69,7 +70,7 @@ def triangle_count(A, *, method: str = "auto", order: str = "auto", symmetrize: 
     if method == "cohen":
         L, U = select.tril(A, -1).new(), select.triu(A, 1).new()
         return _total(semiring.plus_pair(L @ U).new(np.int64, mask=A.S)) // 2  # C<s(A)> = L plus.pair U
-    places = _by_degree("triangle_count", A, order)
+    places = _by_degree(A, order)
     A = A if places is None else A[places, places].new()
     if method == "rows":
         L = select.tril(A, -1).new()
@@ -100,7 +101,8 @@ def triangles(A, *, order: str = "auto", symmetrize: bool = False) -> Vector:
     array([1, 1, 1, 0])
     """
     A = as_undirected("triangles", A, symmetrize)
-    places = _by_degree("triangles", A, order)
+    _check_order("triangles", order)
+    places = _by_degree(A, order)
     L = select.tril(A if places is None else A[places, places].new(), -1).new()
     count = Vector(np.int64, A.nrows)
     count << 0
@@ -120,10 +122,13 @@ def _total(C: Matrix) -> int:
     return int(C.reduce_scalar(monoid.plus, allow_empty=False).value)
 
 
-def _by_degree(name: str, A: Matrix, order: str) -> np.ndarray | None:
-    """All vertices by rising degree, if that is the order wanted."""
+def _check_order(name: str, order: str) -> None:
     if order not in ("auto", "natural", "degree"):
         raise InvalidValue(f'{name}: order is {order!r}, wanted "auto", "natural" or "degree"')
+
+
+def _by_degree(A: Matrix, order: str) -> np.ndarray | None:
+    """All vertices by rising degree, if that is the order wanted."""
     if order == "natural" or not A.nvals or (order == "auto" and A.nvals < DENSE * A.nrows):
         return None
     degree = Vector(np.int64, A.nrows)

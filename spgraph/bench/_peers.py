@@ -16,9 +16,9 @@ __all__ = ["PEERS", "default_peers", "find_peers"]
 
 # name: what must be installed, and how
 PEERS = {
-    "graphblas": ("python-graphblas", 'pip install "spgraph[test]"'),
+    "graphblas": ("python-graphblas", 'pip install ".[test]" in a copy of the repository'),
     "scipy": ("scipy", "pip install scipy"),
-    "networkx": ("networkx", 'pip install "spgraph[test]"'),
+    "networkx": ("networkx", "pip install networkx"),
     "cugraph": ("cuGraph", "pip install pylibcugraph-cu13"),
 }
 

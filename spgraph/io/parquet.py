@@ -77,7 +77,7 @@ def _pyarrow(what: str) -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError(f'{what}: Parquet files need pyarrow: pip install "spgraph[parquet]", or pyarrow') from error
+        raise ImportError(f"{what}: Parquet files need pyarrow: pip install pyarrow") from error
     return pyarrow
 
 

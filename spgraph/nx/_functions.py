@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -115,6 +116,14 @@ def not_one_sample(arguments) -> str | None:
     """NetworkX gives NaN for the sole source of an estimate."""
     alone = arguments["k"] == 1 and not arguments["endpoints"]
     return "k=1 without endpoints says nothing of the source" if alone else None
+
+
+def known_seed(arguments) -> str | None:
+    """We draw as NetworkX does from `random.Random`, not from NumPy's generators."""
+    seed = arguments["seed"]
+    if seed is None or isinstance(seed, (int, np.integer, random.Random)):
+        return None
+    return f"seed is {seed!r}, and spgraph takes None, an integer or a random.Random"
 
 
 # ---- results ------------------------------------------------------------------------
@@ -285,7 +294,7 @@ def hits(G, max_iter=100, tol=1.0e-8, nstart=None, normalized=True):
     return _converged(G, hubs, max_iter), _converged(G, authorities, max_iter)
 
 
-@backend_function(no_weight, not_one_sample)
+@backend_function(no_weight, not_one_sample, known_seed)
 def betweenness_centrality(G, k=None, normalized=True, weight=None, endpoints=False, seed=None):
     """Shares of shortest paths through every node."""
     sample = None if k == len(G) else k
