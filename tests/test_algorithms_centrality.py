@@ -405,7 +405,7 @@ class TestAllByIteration:
     @pytest.mark.parametrize("name", RANKED)
     @pytest.mark.parametrize("nstart", [{0: 1e39}, [1e39, 1, 1]])
     def test_starts_beyond_the_type(self, sg, name, nstart):
-        with pytest.raises(sg.exceptions.InvalidValue, match=f"^{name}: nstart .*inf"):
+        with pytest.raises(sg.exceptions.InvalidValue, match=rf"^{name}: nstart.*(inf|1e\+39)"):
             getattr(sg.algorithms, name)(sg.generators.path(3), nstart=nstart, dtype="FP32")
 
     @pytest.mark.parametrize("name", ["pagerank", "katz_centrality"])
