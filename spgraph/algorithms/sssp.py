@@ -34,8 +34,8 @@ LARGEST = np.iinfo(np.int64).max
 # A bucket that relaxes fewer than this share of all vertices is not worth its supersteps: the next is twice as wide.
 # Roads have many small ones and pay for wide ones: a CPU, whose supersteps cost as much as 1,000 edges, before a GPU.
 SMALL = 1 / 32
-SMALL_ON_ROADS = {True: 1 / 2048, False: 1 / 256}  # by whether it is a CPU
-ROAD_WIDTH = {True: 12, False: 24}  # mean weights that the first bucket on a road spans, likewise
+SMALL_ON_ROADS = {True: 1 / 4096, False: 1 / 256}  # by whether it is a CPU
+ROAD_WIDTH = {True: 18, False: 24}  # mean weights that the first bucket on a road spans, likewise
 WIDE_UP_TO = 1 << 29  # edges
 ROAD_DEGREE = 8  # graphs of a smaller mean degree are like roads
 # min that does not pass over NaN, and a plus that stays at the end of int64
