@@ -17,6 +17,8 @@ from spgraph._base import CLASSES
 from spgraph._plans import ComputeRecipe, Recipe
 from spgraph._vector_ops import VectorExpression
 from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.exchange.matrix_parts import matrix_storage
+from spgraph.exchange.vector_parts import vector_storage
 from spgraph.scalar import ScalarExpression
 
 __all__ = ["reduce_lines", "reduce_matrix", "reduce_vector"]
@@ -136,7 +138,7 @@ def _mapped(block: MatrixBlock, transposed: bool, op: TreeOp | None) -> MatrixBl
     if op is None:
         return block
     np_type, device = op.return_type.np_type, block.device
-    mapped = MatrixBlock(block.nrows, block.ncols, np_type, rows=block.rows, cols=block.cols, device=device)
+    mapped = matrix_storage(block.nrows, block.ncols, np_type, device)
     engine.matrix_apply(mapped, None, None, False, block, transposed, op)
     return mapped
 
@@ -160,13 +162,13 @@ def _reduced(A: Any, agg: Any, columns: bool, size: int) -> VectorBlock:
     block, transposed = A._block, A._is_transposed != columns
     leaves = {}
     for k, part in enumerate(agg.parts):
-        out = VectorBlock(size, part.monoid.return_type.np_type, device=block.device)
+        out = vector_storage(size, part.monoid.return_type.np_type, block.device)
         mapped = _mapped(block, False, _map_of(agg, part))
         engine.matrix_reduce_rows(out, None, None, False, mapped, transposed, part.monoid)
         leaves[f"r{k}"] = engine.Leaf(out)
     if isinstance(agg.finish, Input):
         return leaves[agg.finish.name].block
-    result = VectorBlock(size, agg.return_type.np_type, device=block.device)
+    result = vector_storage(size, agg.return_type.np_type, block.device)
     engine.vector_chain(result, None, None, False, _tree(agg.finish, leaves))
     return result
 

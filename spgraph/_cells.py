@@ -11,6 +11,7 @@ __all__ = ["Grid", "matrix_grid", "number_text", "vector_grid"]
 
 WIDTH = 88  # characters of a line of text
 WHOLE = 24  # a vector of so many positions is shown whole if it fits
+FETCHED = 100_000  # entries of a matrix on several devices that are fetched to be shown
 FIRST, LAST = 9, 4  # entries, rows or columns shown of what is too large
 GAP = "…"
 
@@ -121,6 +122,8 @@ def _both_ends(block: Any, array: Any, count: int) -> np.ndarray:
 # ---- matrices ---------------------------------------------------------------------------
 def matrix_grid(A: Any) -> Grid | None:
     """A small matrix whole, the corners of a large one, or some entries if its corners are empty."""
+    if A._device.group is not None:  # on several devices: small ones are fetched
+        return matrix_grid(A.T.to("cpu").T if A._is_transposed else A.to("cpu")) if A.nvals <= FETCHED else None
     nrows, ncols = A.shape
     if not nrows or not ncols:
         return None

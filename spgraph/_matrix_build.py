@@ -12,6 +12,7 @@ from spgraph._convert import to_size, to_values
 from spgraph._vector_make import named
 from spgraph.block import MatrixBlock
 from spgraph.block.width import index_dtype
+from spgraph.exchange.matrix_parts import matrix_storage
 from spgraph.indexing import check_ids, to_ids
 
 __all__ = ["built", "csr_block", "expanded"]
@@ -73,7 +74,7 @@ def csr_block(indptr, indices, values, dtype, nrows, ncols, function, names, dev
     if not indices.size or not _ascending(home.xp, indptr, indices):
         rows = home.sort.row_numbers(indptr, indices.size)
         return built(nrows, ncols, rows, indices, array, dtype, None, function, device)
-    block = MatrixBlock(nrows, ncols, dtype.np_type, device=device)
+    block = matrix_storage(nrows, ncols, dtype.np_type, device)
     indptr = device.to_device(_owned(indptr, index_dtype(indices.size), copy))
     indices = device.to_device(_owned(indices, index_dtype(ncols), copy))
     iso = array.ndim == 0

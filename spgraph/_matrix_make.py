@@ -18,6 +18,7 @@ from spgraph._matrix_build import built, csr_block, expanded
 from spgraph._room import making
 from spgraph._vector_make import is_present
 from spgraph.block import MatrixBlock
+from spgraph.exchange.matrix_parts import matrix_storage
 from spgraph.indexing import infer_size, to_ids
 
 if TYPE_CHECKING:
@@ -328,7 +329,7 @@ class MatrixMake:
         number = fit(number, dtype, "from_scalar", "value")
         device = context.device()
         with making("from_scalar", device):
-            block = MatrixBlock(nrows, ncols, dtype.np_type, device=device)
+            block = matrix_storage(nrows, ncols, dtype.np_type, device)
             if nrows and ncols:
                 xp = device.xp
                 indptr = xp.arange(0, nrows * ncols + 1, ncols)

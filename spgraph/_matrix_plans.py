@@ -143,12 +143,17 @@ class MatrixSelect(Plan):
     first = "A"
 
     def __init__(self, A, op, thunk):
-        self.A = A._eval()
+        self.A = A if type(getattr(A, "_plan", None)) is MatrixExtract else A._eval()  # A[I, J]: in one pass
         self.op = op
         self.thunk = thunk
 
     def run(self, out, mask, accum, replace):
         A = self.A
+        extract = getattr(A, "_plan", None)
+        if extract is not None and A._value is None:
+            extract.run(out, mask, accum, replace, (self.op, self.thunk))
+            return
+        A = A._eval()
         engine.matrix_select(out, mask, accum, replace, A._block, A._is_transposed, self.op, self.thunk)
 
     def formula(self, names):
@@ -166,9 +171,9 @@ class MatrixExtract(Plan):
         self.I = I
         self.J = J
 
-    def run(self, out, mask, accum, replace):
+    def run(self, out, mask, accum, replace, keep=None):
         A = self.A
-        engine.matrix_extract(out, mask, accum, replace, A._block, A._is_transposed, self.I, self.J)
+        engine.matrix_extract(out, mask, accum, replace, A._block, A._is_transposed, self.I, self.J, keep)
 
     def formula(self, names):
         from spgraph.indexing import index_text

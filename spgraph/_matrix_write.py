@@ -16,6 +16,8 @@ from spgraph._matrix_ops import MatrixIndexExpr
 from spgraph._output import Output, mask_mismatch
 from spgraph._vector_ops import input_mask_of
 from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.exchange.matrix_parts import MatrixParts, matrix_storage
+from spgraph.exchange.vector_parts import VectorParts, vector_storage
 from spgraph.indexing import all_of, single
 from spgraph.vector import listed, scalar_for
 
@@ -66,14 +68,14 @@ class MatrixWrite(Output):
             elif accum is None:
                 engine.matrix_remove(block, i, j)
             return
-        if len(part) == 1 and (line_mask or isinstance(value, VectorBlock)):
+        if len(part) == 1 and (line_mask or isinstance(value, (VectorBlock, VectorParts))):
             row = isinstance(i, int)
             self._assign_line(index, value, mask, line_mask, accum, replace, sub, row)
             return
         i, j = (single(axis) if isinstance(axis, int) else axis for axis in index)
         if value is None:
-            value = MatrixBlock(i.size, j.size, block.dtype, device=block.device)
-        if isinstance(value, MatrixBlock):
+            value = matrix_storage(i.size, j.size, block.dtype, block.device)
+        if isinstance(value, (MatrixBlock, MatrixParts)):
             value = (value, False)
         engine.matrix_assign(block, mask, accum, replace, value, i, j, sub=sub)
 
@@ -81,8 +83,8 @@ class MatrixWrite(Output):
         """``C[i, J] << v`` or ``C[I, j] << v``, with a mask over the line, or one over the whole of C."""
         block = self._block
         line, along = index if row else index[::-1]
-        if not isinstance(value, VectorBlock):
-            u = VectorBlock(along.size, block.dtype if value is None else value.dtype, device=block.device)
+        if not isinstance(value, (VectorBlock, VectorParts)):
+            u = vector_storage(along.size, block.dtype if value is None else value.dtype, block.device)
             if value is not None and along.size:
                 u.set_full(np.array([value]), iso=True)
             value = u

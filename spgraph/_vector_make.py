@@ -17,6 +17,7 @@ from spgraph._elementwise import bound_scalar
 from spgraph._room import making
 from spgraph.block import VectorBlock
 from spgraph.context import Device
+from spgraph.exchange.vector_parts import vector_storage
 from spgraph.indexing import check_ids, infer_size, to_ids
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def dense_vector(values: Any, missing_value: Any, dtype: Any, device: Device, co
         raise TypeError("from_dense: values are one number; use Vector.from_scalar(value, size)")
     if array.ndim != 1:
         raise DimensionMismatch(f"from_dense: values have {array.ndim} dimensions, but 1 was wanted")
-    block = VectorBlock(array.size, dtype.np_type, device=device)
+    block = vector_storage(array.size, dtype.np_type, device)
     xp = home_of(array, device).xp
     if missing_value is not None:
         kept = xp.flatnonzero(is_present(array, missing_value))
@@ -220,7 +221,7 @@ def dense_vector(values: Any, missing_value: Any, dtype: Any, device: Device, co
 
 def filled_vector(size: int, value: np.generic, device: Device) -> VectorBlock:
     """A block on `device` in which every position holds one value."""
-    block = VectorBlock(size, value.dtype, device=device)
+    block = vector_storage(size, value.dtype, device)
     if size:
         block.set_full(np.array([value]), iso=True)
     return block

@@ -168,20 +168,30 @@ class VectorReads(Elementwise):
         >>> sg.Vector.from_coo([0, 2], [1, 2], size=4).to_dense(-1)
         array([ 1, -1,  2, -1])
         """
+        block = self._block
+        plain = block.format == "full" and not block.iso and block.partition.natural
+        if plain and fill_value is None and dtype is None:
+            return np.array(block.device.to_host(block.values))
         ids, values = self._on_host("to_dense")
         full = ids.size == self._size
         if fill_value is None and not full:
             raise TypeError(f"to_dense: {self._size - ids.size} positions have no entry; give fill_value")
         return dense((self._size,), (ids,), values, self.dtype, fill_value, dtype)
 
-    def argsort(self) -> np.ndarray:
+    def argsort(self, *, on_device: bool = False) -> Any:
         """The positions of all entries by rising value; of equal values the lower position first, NaN last.
 
         Sorted where the vector lies.
 
+        Parameters
+        ----------
+        on_device : bool, default False
+            Leave the result where the vector lies, for use as an index there.
+
         Returns
         -------
-        numpy.ndarray of int64
+        array of int64
+            NumPy's, or with `on_device` of the vector's device (CuPy's on a GPU).
 
         Examples
         --------
@@ -193,7 +203,8 @@ class VectorReads(Elementwise):
         with making("argsort", device):
             ids, values = self._coo()
             order = device.xp.argsort(values, kind="stable")
-            return device.to_host(ids[order]).astype(np.int64, copy=False)
+            order = ids[order] if on_device else device.to_host(ids[order])
+            return order.astype(np.int64, copy=False)
 
     def isequal(self, other: Any, *, check_dtype: bool = False) -> bool:
         """Whether sizes, structures and values are the same.

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 
 from spgraph.exceptions import GraphblasException
+from spgraph.exchange.launch import abort, rank
 
 __all__ = ["main"]
 
@@ -69,6 +70,9 @@ def main(argv: list[str] | None = None) -> int:
     ...
     """
     args = parser().parse_args(argv)
+    if rank():  # one of several processes speaks
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        os.environ["TQDM_DISABLE"] = "1"
     try:
         return args.command(args)
     except KeyboardInterrupt:
@@ -80,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         if args.debug:
             raise
-        print(f"spgraph: {_one_line(error)}", file=sys.stderr)
+        abort(2, f"spgraph: {_one_line(error)}")
         return 2
 
 

@@ -18,16 +18,19 @@ import threading
 from typing import Any
 
 from semirings.exceptions import InvalidObject, InvalidValue, NoDevice
+from spgraph.exchange.group import Group, group_of
+from spgraph.exchange.launch import launched
 from spgraph.kernels.cpu import _specialise, _threads
 from spgraph.kernels.device import HOST, Device, get_device
 from spgraph.kernels.memory import parse_limit
+from spgraph.partition import names as partitions
 
 __all__ = ["HOST", "Context", "Device", "current", "device", "find_device", "on", "set_default"]
 
 DIRECTIONS = ("auto", "push", "pull")
 ORDERS = ("natural", "degree")
 VARIABLE = "SPGRAPH_DEVICE"
-WANTED = "'cpu', 'cuda', 'cuda:1' (the second GPU) or 'auto'"
+WANTED = "'cpu', 'cuda', 'cuda:1' (the second GPU), 'auto', or several: 4, 'all', ['cuda:0', 'cuda:2'], 'cpu:4'"
 
 
 class Context:
@@ -35,9 +38,11 @@ class Context:
 
     Parameters
     ----------
-    devices : {"auto", "cpu", "cuda", "cuda:N"}, optional
+    devices : {"auto", "cpu", "cuda", "cuda:N", "cpu:N"}, int, list of str or "all", optional
         Where objects are made: on the CPU, or on GPU N (0 if not said). "auto": on the first GPU if one can be
-        used, else on the CPU. Default: as the context around says, in the end ``$SPGRAPH_DEVICE`` or "auto".
+        used, else on the CPU. Several devices, each with a part of every object: a number of GPUs (of parts of the CPU
+        if there is no GPU), "all" GPUs, a list such as ``["cuda:0", "cuda:2"]``, or "cpu:4" for four parts of the CPU.
+        Default: as the context around says, in the end ``$SPGRAPH_DEVICE`` or "auto".
     threads : int, optional
         Threads for the CPU's kernels. Default: all cores of this process
         (or ``$SPGRAPH_NUM_THREADS``).
@@ -56,6 +61,10 @@ class Context:
     host_copies : bool, default True
         False: while inside, a copy of an array from this context's GPU to the host is an error. To make sure that a
         program stays on the GPU; what exports (`to_coo`, ...) raises, too.
+    partition : str, callable or array of int, optional
+        Which of several devices owns which vertex of a graph that is made inside: a name of
+        `spgraph.partition.names`, a function or an array, see `spgraph.partition.assign`. Results never depend on it.
+        Default: as the context around says, in the end "contiguous_edges".
 
     Raises
     ------
@@ -73,15 +82,17 @@ class Context:
     """
 
     __slots__ = ("_before", "_closed", "_device", "devices", "direction", "host_copies", "jit", "memory_limit", "order",
-                 "threads")
+                 "partition", "threads")
 
-    def __init__(self, devices: str | None = None, *, threads: int | None = None, direction: str = "auto",
+    def __init__(self, devices: Any = None, *, threads: int | None = None, direction: str = "auto",
                  order: str = "natural", jit: str | None = None, memory_limit: int | str | None = None,
-                 host_copies: bool = True):
+                 host_copies: bool = True, partition: Any = None):
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise InvalidValue(f"Context: threads is {threads!r}, wanted a positive integer or None")
         _one_of("direction", direction, DIRECTIONS)
         _one_of("order", order, ORDERS)
+        if isinstance(partition, str):
+            _one_of("partition", partition, partitions())
         if jit is not None:
             _one_of("jit", jit, ("auto", "always", "never"))
         self.memory_limit = _limit(memory_limit, devices)
@@ -92,6 +103,7 @@ class Context:
         self.order = order
         self.jit = jit
         self.host_copies = bool(host_copies)
+        self.partition = partition
         self._before: list = []
         self._closed = False
 
@@ -185,10 +197,48 @@ def find_device(name: Any, argument: str) -> Device:
     if name == "cpu":
         return HOST
     if name == "auto":
-        return _found()
-    if isinstance(name, (int, list, tuple)) and not isinstance(name, bool):
-        raise InvalidValue(f"{argument} is {name!r}, but this version of spgraph runs on one device: {WANTED}")
+        return _launched() or _found()
+    if kind == "cpu" and number.isdecimal() and int(number):
+        return _group([HOST] * int(number))
+    if name == "all" or (isinstance(name, int) and not isinstance(name, bool) and name > 0):
+        return _some(name)
+    if isinstance(name, (list, tuple)) and name and all(isinstance(one, str) for one in name):
+        return _group([find_device(one, argument) for one in name])
     raise InvalidValue(f"{argument} is {name!r}, wanted {WANTED}")
+
+
+def _launched() -> Device | None:
+    """All processes as one device, if ``mpiexec`` has started several."""
+    if not launched():
+        return None
+    from spgraph.exchange.mpi import mpi_group
+
+    return mpi_group()
+
+
+def _group(devices: list[Device]) -> Device:
+    """Several devices as one; a sole one is itself."""
+    return devices[0] if len(devices) == 1 else group_of(tuple(devices))
+
+
+def _some(count: Any) -> Device:
+    """So many GPUs, or "all"; where there is none, as many parts of the CPU (one for "all")."""
+    if _found().on_host:
+        return HOST if count == "all" else _group([HOST] * count)
+    if count == "all":
+        import cupy
+
+        count = cupy.cuda.runtime.getDeviceCount()
+    return _group([_cuda(number) for number in range(count)])
+
+
+def wanted_partition() -> Any:
+    """The partition in force."""
+    given = (one.partition for one in reversed(_stack()) if one.partition is not None)
+    return next(given, "contiguous_edges")
+
+
+Group.choice = staticmethod(wanted_partition)
 
 
 def _cuda(number: int) -> Device:

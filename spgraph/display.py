@@ -81,7 +81,7 @@ def _vector_facts(v: Any) -> list[str]:
 
 def _place(x: Any) -> list[str]:
     """The device, if it is not the CPU."""
-    return [] if x._device.on_host else [f"on {x.device}"]
+    return [] if x.device == "cpu" else [f"on {x.device}"]
 
 
 def _matrix_facts(A: Any) -> list[str]:

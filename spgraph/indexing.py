@@ -44,10 +44,10 @@ def parse_key(key: Any, shape: tuple[int, ...], device: Device = HOST) -> tuple:
         return (parse_index(key, shape[0], "v[...]", "index", device),)
     if type(key) is not tuple or len(key) != 2:
         raise TypeError("A[...]: the index of a Matrix is two indices, as in A[i, j], A[i, :] or A[[0, 1], 2:5]")
-    return (
-        parse_index(key[0], shape[0], "A[...]", "row index", device),
-        parse_index(key[1], shape[1], "A[...]", "column index", device),
-    )
+    rows = parse_index(key[0], shape[0], "A[...]", "row index", device)
+    if key[1] is key[0] and shape[0] == shape[1]:
+        return rows, rows
+    return rows, parse_index(key[1], shape[1], "A[...]", "column index", device)
 
 
 def parse_index(key: Any, size: int, function: str, argument: str, device: Device = HOST) -> Any:

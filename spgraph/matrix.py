@@ -16,6 +16,7 @@ from spgraph._matrix_write import MatrixWrite
 from spgraph._room import making
 from spgraph._vector_ops import _PLAIN_MATRIX
 from spgraph.block import MatrixBlock
+from spgraph.exchange.matrix_parts import matrix_storage
 from spgraph.expression import computed
 from spgraph.mask import StructuralMask, ValueMask, to_mask
 
@@ -66,7 +67,7 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
         nrows, ncols = to_size(nrows, "Matrix", "nrows"), to_size(ncols, "Matrix", "ncols")
         device = context.device()
         with making("Matrix", device):
-            self._block = MatrixBlock(nrows, ncols, dtype.np_type, device=device)
+            self._block = matrix_storage(nrows, ncols, dtype.np_type, device)
         self._name = name
         self.report = None
         self.labels = None
@@ -75,7 +76,7 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
     def _on(cls, device: context.Device, dtype: Any, nrows: int, ncols: int, name: str | None = None) -> Matrix:
         """An empty Matrix on a device."""
         with making("Matrix", device):
-            return cls._wrap(MatrixBlock(nrows, ncols, lookup_dtype(dtype).np_type, device=device), name)
+            return cls._wrap(matrix_storage(nrows, ncols, lookup_dtype(dtype).np_type, device), name)
 
     @classmethod
     def _wrap(cls, block: MatrixBlock, name: str | None = None) -> Matrix:

@@ -20,6 +20,7 @@ from spgraph._room import making
 from spgraph._vector_make import VectorMake, dense_vector, filled_vector
 from spgraph._vector_ops import VectorExpression, VectorIndexExpr, VectorLike, input_mask_of
 from spgraph.block import VectorBlock
+from spgraph.exchange.vector_parts import vector_storage
 from spgraph.indexing import all_of, single
 from spgraph.mask import StructuralMask, ValueMask
 
@@ -64,13 +65,13 @@ class Vector(Output, VectorMake, VectorExport, VectorLike):
 
     def __init__(self, dtype: Any = FP64, size: int = 0, *, name: str | None = None):
         self.dtype = dtype = to_dtype(dtype, "Vector(dtype, size)", "Vector.from_coo, from_dense or from_dict")
-        self._block = VectorBlock(to_size(size, "Vector", "size"), dtype.np_type, device=context.device())
+        self._block = vector_storage(to_size(size, "Vector", "size"), dtype.np_type, context.device())
         self._name = name
 
     @classmethod
     def _on(cls, device: context.Device, dtype: Any, size: int, name: str | None = None) -> Vector:
         """An empty Vector on a device."""
-        return cls._wrap(VectorBlock(size, lookup_dtype(dtype).np_type, device=device), name)
+        return cls._wrap(vector_storage(size, lookup_dtype(dtype).np_type, device), name)
 
     @classmethod
     def _full(cls, device: context.Device, value: np.generic, size: int) -> Vector:
@@ -148,7 +149,7 @@ class Vector(Output, VectorMake, VectorExport, VectorLike):
             raise _no_value(value)
         value = scalar_for(value, self.dtype, accum)
         if value is None:
-            value = VectorBlock(block.size, block.dtype, device=device)
+            value = vector_storage(block.size, block.dtype, device)
         engine.vector_assign(block, mask, accum, replace, value, all_of(block.size))
 
     def _changed_block(self, changed: Any) -> tuple[VectorBlock, tuple | None]:
@@ -194,7 +195,7 @@ class Vector(Output, VectorMake, VectorExport, VectorLike):
                 return
             index = single(index)
         if value is None:
-            value = VectorBlock(index.size, block.dtype, device=block.device)
+            value = vector_storage(index.size, block.dtype, block.device)
         engine.vector_assign(block, mask, accum, replace, value, index, sub=sub)
 
     def _combine_at(self, p: Vector, value, mask, accum) -> None:

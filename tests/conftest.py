@@ -25,6 +25,7 @@ from hypothesis import HealthCheck, Phase, settings
 from semirings.exceptions import NoDevice
 from spgraph import context
 from spgraph import oracle as oracle_module
+from spgraph.exchange import group_of
 from spgraph.kernels.device import Device
 
 pytest_plugins = ["pytester"]
@@ -60,7 +61,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="where spgraph computes (default: cuda if there is a GPU, else cpu)",
     )
     group.addoption("--sanitize", choices=("address", "thread"), help="run emulated kernels under this sanitizer")
-    group.addoption("--devices", default="1", help="numbers of devices, such as 1,2,3,7 (default: 1)")
+    group.addoption(
+        "--devices",
+        default="1",
+        help="into how many parts objects are cut, each number in turn, such as 1,2,3,7 (default: 1)",
+    )
     group.addoption(
         "--engine",
         choices=("spgraph", "graphblas"),
@@ -90,8 +95,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if min(counts) < 1:
         given = config.getoption("--devices")
         raise pytest.UsageError(f"--devices is {given!r}, but a list such as 1,2,3 was wanted")
-    if counts != [1]:
-        raise pytest.UsageError("--devices: this version of spgraph has one device")
 
 
 def _device(backend: str) -> Device:
@@ -134,8 +137,31 @@ def _device_counts(config: pytest.Config) -> list[int]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "devices" in metafunc.fixturenames:
-        metafunc.parametrize("devices", _device_counts(metafunc.config), scope="session")
+    counts = _device_counts(metafunc.config)
+    if counts != [1] and "in_parts" in metafunc.fixturenames:
+        metafunc.parametrize("in_parts", counts, indirect=True, scope="session", ids=lambda count: f"{count}devices")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def in_parts(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
+    """Objects lie on so many devices: GPUs, with several parts on each if there are fewer, or parts of the CPU."""
+    count = getattr(request, "param", 1)
+    if count == 1:
+        yield
+        return
+    one = context.device()
+    before = context.set_default(group_of(tuple(_spread(one, count))))
+    yield
+    context.set_default(before)
+
+
+def _spread(one: Device, count: int) -> list[Device]:
+    if one.on_host or not one.name.startswith("cuda"):
+        return [one] * count
+    import cupy
+
+    gpus = cupy.cuda.runtime.getDeviceCount()
+    return [context.find_device(f"cuda:{number % gpus}", "--devices") for number in range(count)]
 
 
 @pytest.fixture(scope="session")

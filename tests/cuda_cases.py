@@ -252,6 +252,18 @@ def matrix_product(draw: Draw) -> list:
 
 
 @case
+def counted_products(draw: Draw) -> list:
+    """Rows that are met often: some become bitmaps."""
+    A, B = draw.matrix(60, 100, degree=20), draw.matrix(60, 100, degree=20)
+    mask = draw.matrix(60, 60, degree=30)
+    results = []
+    for other in (A, B):
+        product = getattr(semiring, draw.pick(["plus_pair", "any_pair"]))(A @ other.T)
+        results.append(product.new(mask=draw.pick([mask.S, mask.V])))
+    return results
+
+
+@case
 def matrix_product_of_square(draw: Draw) -> list:
     A = draw.matrix(200, 200, symmetric=draw.chance(0.5))
     B = A.T if draw.chance(0.5) else A

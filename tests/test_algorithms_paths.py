@@ -174,3 +174,38 @@ def test_edges_that_add_nothing_cost_no_product_of_matrices(sg, monkeypatch, dty
     distance, parent = sg.algorithms.sssp_parents(A, 0)
     assert distance.to_dense().tolist() == [0, 5, 5, 5, 7]
     assert parent.to_dense().tolist() == [0, 0, 1, 2, 0]
+
+
+@pytest.mark.parametrize(("first", "relaxed", "before", "reached", "factor"), [
+    (1, 1, 2, 3, 1),  # from a leaf to its neighbour: the hubs are still to come
+    (1, 900, 300, 600, 1),
+    (100, 112, 600, 700, 4),  # hardly a vertex is relaxed again
+    (100, 113, 600, 700, 2),
+    (900, 1000, 2000, 2100, 4),
+    (900, 1800, 2000, 2100, 1),
+])
+def test_how_buckets_widen(first, relaxed, before, reached, factor):
+    module = importlib.import_module("spgraph.algorithms.sssp")
+    assert module._widening(first, relaxed, 500, before, reached) == factor
+
+
+def test_buckets_stay_narrow_until_the_hubs_are_met(sg, monkeypatch):
+    """From a leaf at the end of a path, as soon as from a hub: neither relaxes every vertex twice."""
+    module = importlib.import_module("spgraph.algorithms.sssp")
+    core = sg.generators.rmat(11, 16, seed=1, weights="int")
+    rows, cols, weights = core.to_coo()
+    n, last, hub = core.nrows + 3, core.nrows + 2, int(np.argmax(np.bincount(rows)))
+    path = np.array([[hub, n - 3], [n - 3, n - 2], [n - 2, last]])
+    ends = np.concatenate([path, path[:, ::-1]])
+    A = sg.Matrix.from_coo(np.r_[rows, ends[:, 0]], np.r_[cols, ends[:, 1]],
+                           np.r_[weights, np.full(6, weights.max())], nrows=n, ncols=n)
+    total, widening = {}, module._widening
+
+    def spy(first, relaxed, *more):
+        total[source] = total.get(source, 0) + relaxed
+        return widening(first, relaxed, *more)
+
+    monkeypatch.setattr(module, "_widening", spy)
+    for source in (hub, last):
+        distance = sg.algorithms.sssp(A, source, delta=8 * weights.mean() * n / rows.size)
+        assert total[source] < 2 * distance.nvals, source

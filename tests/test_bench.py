@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from spgraph._machine import machine, optional_packages, versions
 from spgraph.bench import _contest, _folder, _peers, _spgraph
 from spgraph.bench._measurement import Measurement, Steps
 from spgraph.bench._problem import ALGORITHMS, USUAL, Answer, Problem, Text
+from spgraph.bench._progress import Progress
 from spgraph.exceptions import InvalidValue
 from spgraph.io import FormatError
 
 PEERS = ("graphblas", "scipy", "networkx")
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +56,7 @@ def problem(graph: str, algorithm: str, dtype=np.float64) -> Problem:
 
 
 def contest(problem: Problem, peers=()) -> _contest.Contest:
-    bar = SimpleNamespace(set_description=lambda text: None)
-    return _contest.Contest(problem, {"natural": problem.graph}, list(peers), [], [], bar, 20.0)
+    return _contest.Contest(problem, {"natural": problem.graph}, list(peers), [], [], Progress(1, False), 20.0)
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
@@ -129,6 +131,38 @@ def test_comparison_prints_and_saves(tmp_path):
     assert document["rows"][0]["median"] >= document["rows"][0]["min"] > 0
     assert document["rows"][0]["per_iteration"] is None
     assert isinstance(document["rows"][3]["per_iteration"], float)
+
+
+def test_without_a_terminal_there_is_a_line_for_every_engine(capsys, fake):
+    def texts(problem):
+        return {"bad": Text(lambda source: 1 / 0, Answer)} if problem.algorithm == "sssp" else {
+            "good": _spgraph.text(problem, problem.graph)}  # fmt: skip
+
+    fake(texts)
+    bench.compare(["path:6", "star:4"], against=["fake"], algorithms=["bfs", "sssp"], repeat=1)
+    told = [line.partition(" s  ") for line in capsys.readouterr().err.splitlines()]
+    assert [float(seconds) for seconds, _, _ in told] == sorted(float(seconds) for seconds, _, _ in told)
+    places = [f"path:6, {algorithm}, {engine}" for algorithm in ("bfs", "sssp")
+              for engine in ("spgraph by natural", "spgraph by degree", "fake")]  # fmt: skip
+    shown = [text for _, _, text in told if text.startswith("path:6")]
+    assert shown[0] == "path:6: generated, 10 stored edges"
+    assert [text for text in shown if "turns" in text] == [
+        "path:6, bfs: all turns taken", "path:6, sssp: all turns taken"]  # fmt: skip
+    engines = [text for text in shown if text.count(", ") >= 2]
+    assert [text[: len(place)] for text, place in zip(engines, places, strict=True)] == places
+    assert all(re.search(r": [0-9.e+-]+ ms \(\w+\)$", text) for text in engines[:-1])
+    assert engines[-1] == "path:6, sssp, fake: left out"
+    assert len(told) == 2 * len(shown)
+    bench.compare(["path:6"], against=[], algorithms=["bfs"], repeat=1, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_on_a_terminal_there_is_a_bar(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    bench.compare(["path:6"], against=[], algorithms=["bfs"], repeat=1)
+    told = capsys.readouterr().err
+    assert "path:6, bfs, turn 1:" in told
+    assert "ms (" not in told
 
 
 def test_a_file_is_a_graph_too(tmp_path):
@@ -385,6 +419,30 @@ def test_a_file_comes_before_a_generator_of_that_name(tmp_path, monkeypatch):
     (tmp_path / "path:3").write_text("0 1\n1 0\n")
     assert not _graphspec.is_generator("path:3")
     assert _graphspec.load("path:3").nrows == 2
+
+
+def test_the_table_of_the_readme_is_what_was_measured():
+    """Times on two cores, and in brackets how many times as long as spgraph takes in either order."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (about,) = (part for part in text.split("\n\n") if part.startswith("Two cores of"))
+    files = re.findall(r"\((spgraph/bench/results/\S+\.json)\)", about)
+    saved = [json.loads((ROOT / file).read_text()) for file in files]
+    keys = ("graph", "algorithm", "engine", "order")
+    rows = {tuple(row[key] for key in keys): row for each in saved for row in each["rows"]}
+    names = {"BFS with parents": "bfs_parents", "SSSP": "sssp", "PageRank, 20 iterations": "pagerank"}
+    engines = (("spgraph", "natural"), ("spgraph", "degree"), ("python-graphblas", ""), ("scipy", ""))
+    lines = re.findall(r"^\| (\w+:\d+), ([^|]+) \|(.+)\|$", text, re.M)
+    assert len(lines) >= 6
+    for graph, algorithm, cells in lines:
+        for cell, (engine, order) in zip(cells.split("|"), engines, strict=True):
+            row = rows.get((graph, names[algorithm], engine, order))
+            assert (row is None) == (not cell.strip()), (graph, algorithm, engine)
+            if row is None:
+                continue
+            time, *ratios = map(float, re.findall(r"\d+(?:\.\d+)?", cell))
+            assert time == pytest.approx(1e3 * row["median"], rel=0.01)
+            theirs = [row["ratio"]["natural"], row["ratio"]["degree"]] if engine != "spgraph" else []
+            assert ratios == pytest.approx(theirs, rel=0.06)
 
 
 def test_machine_says_where_numbers_come_from():

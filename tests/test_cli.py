@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
 import sys
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import spgraph
 from spgraph import cli
 from spgraph._cli import info, ranks, run, text
+from spgraph._cli.jobs import JOBS
 from spgraph._cli.names import Names
 from spgraph._cli.structure import check_components, check_cores, check_independent, check_triangles
 from spgraph.validate import Rule
@@ -62,11 +65,11 @@ def run_json(capsys, *argv: str) -> dict:
 @pytest.mark.parametrize(
     "graph", ["rmat:6", "uniform:5:4", "grid:4x5", "path:9", "cycle:5", "star:6", "complete:4"]
 )
-@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "pagerank", "bc", "cc", "triangles", "kcore", "mis"])
+@pytest.mark.parametrize("algorithm", JOBS)
 def test_run_validates_every_algorithm_on_every_generator(capsys, algorithm, graph):
     code, out, err = call(capsys, "run", algorithm, graph, "--validate", "--repeat", "1")
     assert code == 0, out + err
-    rules = {"pagerank": 3, "bc": 3, "cc": 3, "triangles": 1, "kcore": 1, "mis": 2}
+    rules = {"pagerank": 3, "hits": 4, "katz": 3, "bc": 3, "cc": 3, "triangles": 1, "kcore": 1, "mis": 2}
     assert out.count(" ok ") == rules.get(algorithm, 5)
     assert "NOT VALID" not in out
 
@@ -131,6 +134,60 @@ def test_betweenness_from_some_sources_or_all(capsys, tmp_path):
     assert "estimated" not in call(capsys, "run", "bc", "path:5", "--repeat", "0")[1]
     code, _, err = call(capsys, "run", "bfs", "path:5", "--samples", "3")
     assert (code, err) == (2, "spgraph: --samples: bfs has no such option\n")
+
+
+def test_hubs_and_authorities(capsys, tmp_path):
+    path = tmp_path / "cites.csv"
+    path.write_text("from,to,often\nann,bob,1\nann,carl,3\ndora,carl,1\n")
+    output = str(tmp_path / "hits.npy")
+    facts = run_json(capsys, "hits", str(path), "--validate", "--tol", "1e-12", "--output", output)
+    assert (facts["hub"]["at"], facts["authority"]["at"]) == ("ann", "carl")
+    assert (facts["converged"], facts["valid"]) == (True, True)
+    table = np.load(output)
+    hub, authority = (dict(zip(table["vertex"], table[name])) for name in ("hub", "authority"))
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([("ann", "bob", 1), ("ann", "carl", 3), ("dora", "carl", 1)])
+    for mine, theirs in zip((hub, authority), nx.hits(graph)):
+        assert {name: mine[name] for name in theirs} == pytest.approx(theirs, abs=1e-9)
+    out = call(capsys, "run", "hits", str(path), "--repeat", "0", "--max-iter", "1")[1]
+    assert "NOT CONVERGED (see --max-iter, --tol) after 1 iteration" in out
+    assert ", of vertex ann\n" in out
+    assert ", of vertex carl\n" in out
+    assert run_json(capsys, "hits", "path:0")["hub"] == {"highest": None}
+    assert run_json(capsys, "hits", "path:1", "--validate")["valid"]  # no edges
+
+
+def test_katz(capsys, friends, tmp_path):
+    facts = run_json(capsys, "katz", friends, "--alpha", "0.5", "--validate")
+    assert (facts["alpha"], facts["at"], facts["valid"]) == (0.5, "carl", True)
+    assert facts["highest"] == pytest.approx(1.75 / np.linalg.norm([1, 1.5, 1.75]), rel=1e-5)
+    assert run_json(capsys, "katz", "complete:9")["alpha"] == 1 / 9  # 1 / (1 + the largest degree)
+    code, _, err = call(capsys, "run", "katz", "complete:9", "--alpha", "0.5")
+    assert code == 2
+    assert "alpha must be less than 1 / the largest eigenvalue of A" in err
+    facts = run_json(capsys, "katz", "complete:9", "--alpha", "0.124", "--max-iter", "5")
+    assert (facts["converged"], facts["iterations"]) == (False, 5)
+    assert run_json(capsys, "katz", "path:0")["highest"] is None
+
+
+def test_pagerank_of_some_vertices(capsys, friends, roads, tmp_path):
+    output = tmp_path / "ranks.csv"
+    facts = run_json(capsys, "pagerank", friends, "--personalization", "bob", "--alpha", "0.5", "--tol", "1e-9",
+                     "--validate", "--output", str(output))  # fmt: skip
+    assert (facts["valid"], facts["converged"]) == (True, True)
+    ranks = dict(line.split(",") for line in output.read_text().splitlines()[1:])
+    assert {name: float(rank) for name, rank in ranks.items()} == pytest.approx({"ann": 0, "bob": 2 / 3, "carl": 1 / 3})
+    several = ("--personalization", "1", "--personalization", "4", "--personalization", "4")
+    assert run_json(capsys, "pagerank", roads, "--dup-op", "min", *several, "--validate")["valid"]
+    assert facts["personalization"] == ["bob"]
+    assert " jumps to ann\n" in call(capsys, "run", "pagerank", friends, "--personalization", "ann", "--repeat", "0")[1]
+    for name, graph, message in (
+        ("dora", friends, "--personalization: no vertex is called 'dora'; the first are ann, bob, carl"),
+        ("6", roads, "--personalization: got 6, the vertices are 1 to 5"),
+        ("ann", roads, "--personalization: got 'ann', and the vertices of this graph are numbers"),
+    ):
+        code, _, err = call(capsys, "run", "pagerank", graph, "--personalization", name)
+        assert (code, err) == (2, f"spgraph: {message}\n")
 
 
 def test_the_highest_betweenness_is_of_a_vertex_as_the_file_calls_it(capsys, friends, roads):
@@ -332,6 +389,11 @@ def test_real_road_file(capsys, data_dir):
         (["bfs", "path:0"], "no vertices"),
         (["bfs", "path:5", "--delta", "3"], "--delta: bfs has no such option"),
         (["bfs", "path:5", "--alpha", "0.5"], "--alpha: bfs has no such option"),
+        (["bfs", "path:5", "--alpha", "0.85"], "--alpha: bfs has no such option"),
+        (["bfs", "path:5", "--max-iter", "0"], "--max-iter: bfs has no such option"),
+        (["hits", "path:5", "--alpha", "0.5"], "--alpha: hits has no such option"),
+        (["katz", "path:5", "--personalization", "1"], "--personalization: katz has no such option"),
+        (["hits", "path:5", "--tol", "-1"], "tol is -1.0"),
         (["bfs", "path:5", "--dtype", "int8"], "--dtype: the levels of bfs are int32"),
         (["pagerank", "path:5", "--parents"], "--parents: pagerank has no such option"),
         (["pagerank", "path:5", "--source", "0"], "--source: pagerank has no source"),
@@ -432,9 +494,82 @@ def test_rank_rules_see_what_is_wrong():
         vector = spgraph.Vector.from_dense(np.asarray(wrong))
         found = {rule.number for rule in ranks.check_ranks(A, vector, 0.85, 1e-12) if not rule.ok}
         assert failing <= found
+    at_end = spgraph.algorithms.pagerank(A, personalization={3: 1}, tol=1e-12, max_iter=1000)
+    assert all(rule.ok for rule in ranks.check_ranks(A, at_end, 0.85, 1e-12, {3: 1}))
+    assert not ranks.check_ranks(A, at_end, 0.85, 1e-12)[2].ok
     hole = spgraph.Vector.from_coo([0], [1.0], size=4)
     assert not ranks.check_ranks(A, hole, 0.85, 1e-12)[0].ok
     assert isinstance(ranks.check_ranks(A, hole, 0.85, 1e-12)[0], Rule)
+
+
+def failing(rules) -> set[int]:
+    return {rule.number for rule in rules if not rule.ok}
+
+
+def test_hits_rules_see_what_is_wrong():
+    A = spgraph.Matrix.from_coo([0, 0, 1, 3], [1, 2, 2, 2], [1.0, 2.0, 1.0, 0.5], nrows=4, ncols=4)
+    h, a = (v.to_dense() for v in spgraph.algorithms.hits(A, tol=1e-13))
+
+    def check(hub, authority):
+        found = ranks.check_hits(A, *map(spgraph.Vector.from_dense, (hub, authority)), 1e-13)
+        return failing(found)
+
+    assert check(h, a) == set()
+    assert check(h * 2, a) == {2}
+    assert check(-h, a) >= {1, 2}
+    assert check(h, a[::-1].copy()) == {3}
+    assert check(np.full(4, 0.25), a) == {3, 4}
+    equal = np.full(4, 0.25)  # authorities of equal hubs, which do not stay
+    assert check(equal, np.array([0, 1, 3.5, 0]) / 4.5) == {4}
+    assert "vertex 0 has the hub nan" in str(ranks.check_hits(A, spgraph.Vector(float, 4), spgraph.Vector(float, 4), 1))
+
+
+def test_katz_rules_see_what_is_wrong():
+    A = spgraph.Matrix.from_coo([0, 0, 1], [1, 2, 2], [5.0, 5.0, 5.0], nrows=3, ncols=3)
+    x = spgraph.algorithms.katz_centrality(A, 0.25, tol=1e-13).to_dense()
+
+    def check(values, alpha=0.25):
+        return failing(ranks.check_katz(A, spgraph.Vector.from_dense(values), alpha, 1e-13))
+
+    assert check(x) == set()
+    assert check(x, 0.5) == {3}
+    assert check(x * 2) == {2}
+    assert check(x[::-1].copy()) == {3}
+    assert 1 in check(np.array([np.nan, 1, 1]))
+
+
+WRONG = [
+    ("bfs", {"parent": [0, 0, 0], "level": [0, 1, 1]}, "there is no edge ann -> carl"),
+    ("bfs", {"parent": [2, 0, 1], "level": [0, 1, 2]}, "the parent of the source ann is carl, not itself"),
+    ("sssp", {"distance": [0, 1, 5]}, "edge bob -> carl of weight 1 joins distances 1 and 5"),
+    ("pagerank", {"rank": [0.5, -0.5, 1.0]}, "vertex bob has the rank -0.5"),
+    ("hits", {"hub": [0.5, -0.5, 1.0], "authority": [0.0, 0.0, 1.0]}, "vertex bob has the hub -0.5"),
+    ("katz", {"katz": [1.0, np.nan, 1.0]}, "vertex bob has the centrality nan"),
+    ("bc", {"betweenness": [0.0, 0.0, 0.5]}, "vertex carl has the centrality 0.5"),
+    ("cc", {"component": [0, 1, 1]}, "edge ann -> bob joins two"),
+    ("cc", {"component": [0, 2, 2]}, "vertex bob: the label is carl"),
+    ("cc", {"component": [0, 7, 0]}, "vertex bob: the label is none"),
+    ("triangles", {"triangles": [0, 1, 0]}, "vertex bob: the count is 1"),
+    ("kcore", {"core": [1, 2, 1]}, "vertex bob: the number is 2"),
+    ("mis", {"member": [True, True, False]}, "vertex ann: members beside it is 1"),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "columns", "problem"), WRONG)
+def test_problems_call_vertices_by_their_labels(friends, algorithm, columns, problem):
+    A = spgraph.io.read(friends)
+    vectors = {name: spgraph.Vector.from_dense(np.array(values)) for name, values in columns.items()}
+    args = argparse.Namespace(alpha=0.85, tol=1e-6, personalization=None, samples=0, seed=0)
+    assert problem in [rule.problem for rule in JOBS[algorithm].check(A, 0, vectors, args)]
+
+
+def test_problems_number_vertices_as_the_file_does(capsys, monkeypatch, roads):
+    wrong = spgraph.Vector.from_coo([0, 1, 2, 3], [0, 0, 0, 0], size=5)
+    monkeypatch.setattr(spgraph.algorithms, "bfs_parents", lambda A, source: wrong)
+    argv = ("run", "bfs", roads, "--dup-op", "min", "--source", "1", "--validate", "--repeat", "0")
+    code, out, _ = call(capsys, *argv)
+    assert code == 1
+    assert "FAIL tree edges are edges of the graph: there is no edge 1 -> 4\n" in out
 
 
 # ---- info, bench, help -----------------------------------------------------------------
@@ -505,6 +640,7 @@ def test_bench_compare(capsys, tmp_path):
     assert code == 0, err
     assert "path:20: 20 vertices" in out
     assert "scipy" in out
+    assert " s  path:20, sssp, spgraph by degree: " in err
     document = json.loads(saved.read_text())
     assert document["benchmark"] == "compare"
     assert document["machine"]["versions"]["numpy"] == np.__version__

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from graphs import GRAPHS
 import spgraph as sg
 from semirings.dtypes import lookup_dtype
 from spgraph import algorithms, binary, context, semiring
-from spgraph.engine import products_cuda
+from spgraph.block import VectorBlock
+from spgraph.engine import products_cuda, queues_cuda, shares_cuda
 from spgraph.kernels.device import HOST
 
 SEEDS = range(int(os.environ.get("SPGRAPH_CUDA_SEEDS", "4")))
@@ -39,8 +41,8 @@ def test_same_as_on_the_cpu(cuda, name, seed):
 def test_shares_and_giants_and_hot_values_change_nothing(cuda, seed, share, monkeypatch):
     """Rows longer than a share are gathered in pieces, the first values of u come from shared memory."""
     made = []
-    monkeypatch.setattr(products_cuda, "LEAST_SHARE", share)
-    monkeypatch.setattr(products_cuda, "MOST_SHARE", share)
+    monkeypatch.setattr(shares_cuda, "LEAST_SHARE", share)
+    monkeypatch.setattr(shares_cuda, "MOST_SHARE", share)
     monkeypatch.setattr(products_cuda, "HOT_EDGES", 1)
     monkeypatch.setattr(products_cuda, "HOT_READS", 0)
     monkeypatch.setattr(products_cuda, "HOT_SHARE", 0)
@@ -158,3 +160,28 @@ def test_pagerank_that_does_not_wait(cuda, monkeypatch):
         context.set_default(before)
     for x, y in zip(want, got):
         np.testing.assert_allclose(x, y, rtol=1e-9)
+
+
+@pytest.mark.parametrize("iso", [False, True])
+@pytest.mark.parametrize("size", [1, 16, 511, 1300])
+def test_a_bitmap_becomes_a_list_to_push_from(cuda, size, iso):
+    """Every entry once, with the running sum of the lengths of its row."""
+    rng = np.random.default_rng(size)
+    present = rng.random(size) < 0.4
+    lengths = rng.integers(0, 5, size)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    A = SimpleNamespace(indptr=cuda.to_device(indptr), nvals=int(indptr[-1]), ncols=size)
+    u = VectorBlock(size, np.int64, device=cuda)
+    values = np.array([7]) if iso else cuda.to_device(np.arange(size) * 3)
+    u.set_bitmap(cuda.to_device(present.astype(np.uint8)), values, int(present.sum()), iso=iso)
+    prefix, edges = queues_cuda.queue(u, A, np.inf)
+    found, prefix = cuda.to_host(u.indices), cuda.to_host(prefix)
+    assert sorted(found) == np.flatnonzero(present).tolist()
+    assert edges == lengths[present].sum()
+    np.testing.assert_array_equal(prefix, np.cumsum(lengths[found]) - lengths[found])
+    if not iso:
+        np.testing.assert_array_equal(cuda.to_host(u.values), found * 3)
+    if edges:
+        u.set_bitmap(cuda.to_device(present.astype(np.uint8)), values, int(present.sum()), iso=iso)
+        assert queues_cuda.queue(u, A, edges - 1) is None
+        assert u.format != "sparse"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from semirings import expr as ex
 from semirings import monoid
+from spgraph.engine.shares_cuda import Shares
 from spgraph.kernels.cuda.assemble import hardware_atomic
 
 MONOIDS = [
@@ -67,8 +70,11 @@ def test_rows(cuda, rng, typed, lengths, iso):
     present, out = cuda.xp.empty(rows, np.uint8), cuda.xp.empty(rows, typed.type.np_type)
     kernel = cuda.kernel("reduce.reduce_rows", *parts(typed, np.int32, iso))
     there = values if iso else cuda.to_device(values)
-    counts = cuda.over_rows(kernel, cuda.to_device(indptr), rows, (cuda.to_device(indptr), there, present, out))
-    assert sum(counts) == np.count_nonzero(lengths)
+    A = SimpleNamespace(device=cuda, nrows=rows, nvals=int(indptr[-1]), indptr=cuda.to_device(indptr))
+    shares = Shares(A)
+    args = (*shares.args, cuda.xp.empty(shares.pieces, out.dtype), shares.arrived, A.indptr, there, present, out)
+    for _ in range(2):  # what has arrived is counted from 0 again
+        assert cuda.over(kernel, shares.units, rows, args) == [np.count_nonzero(lengths)]
     np.testing.assert_array_equal(cuda.to_host(present), np.array(lengths) > 0)
     out = cuda.to_host(out)
     for row in np.flatnonzero(lengths):

@@ -12,7 +12,7 @@ from spgraph.kernels.cpu._pieces import NOTHING, row_offsets
 from spgraph.kernels.cuda import produce
 from spgraph.kernels.device import HOST
 
-INT64, FP64, FP32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.float32)
+INT64, FP64, FP32, BOOL = (np.dtype(name) for name in ("int64", "float64", "float32", "bool"))
 PLACES = ("i", "j")
 
 
@@ -214,9 +214,17 @@ def test_apply_flat(cuda, rng):
     same_over(cuda, "rows.apply_flat", {}, {"OP": (tree, ("x", "s"))}, args, np.zeros(777, np.int64))
 
 
+def above_diagonal():
+    """j > i + s, and that the value is not negative."""
+    i, j, s = (Input(name, INT64) for name in "ijs")
+    above = expr.Call("greater", (j, expr.Call("add", (i, s), INT64)), BOOL)
+    return expr.Call("bitwise_and", (above, expr.Call("greater_equal", (Input("x", FP64), Const(np.float64(0), FP64)),
+                                                      BOOL)), BOOL)
+
+
 @shapes
-@pytest.mark.parametrize(("how", "valued"), [("rows", True), ("drop", False), ("several", True), ("several", False)],
-                         ids=str)
+@pytest.mark.parametrize(("how", "valued"), [("rows", True), ("drop", False), ("several", True), ("several", False),
+                                             ("kept", True), ("kept", False)], ids=str)
 def test_map_rows(cuda, rng, shape, how, valued):
     indptr, indices, values = random_csr(rng, **shape)
     nrows = indptr.size - 1
@@ -224,7 +232,7 @@ def test_map_rows(cuda, rng, shape, how, valued):
     costs = row_offsets(np.where(source < 0, 0, np.diff(indptr)[source]) if nrows else np.zeros(0, np.int64))
     first = target = NOTHING
     rooms = costs
-    if how == "drop":
+    if how in ("drop", "kept"):
         target = np.where(rng.random(200) < 0.5, np.arange(200), -1)
     elif how == "several":
         copies = rng.integers(0, 3, 200)
@@ -233,9 +241,11 @@ def test_map_rows(cuda, rng, shape, how, valued):
         target = rng.integers(0, 1000, first[-1])
         upto = np.concatenate(([0], np.cumsum(copies[indices])))[indptr]
         rooms = row_offsets(np.where(source < 0, 0, np.diff(upto)[source]) if nrows else np.zeros(0, np.int64))
-    consts = {"PARTIAL": True, "DROP": how == "drop", "MULTI": how == "several", "VALUES": valued}
-    args = (source, indptr, indices, values if valued else NOTHING, first, target)
-    same_rows(cuda, "rows.map_rows", consts, {}, args, rooms, FP64 if valued else None, costs=costs)
+    consts = {"PARTIAL": True, "DROP": target is not NOTHING, "MULTI": how == "several", "VALUES": valued,
+              "X_ISO": not valued, "KEPT": how == "kept"}
+    ops = {"KEEP": (above_diagonal(), ("x", "s", "i", "j"))} if how == "kept" else {}
+    args = (source, indptr, indices, values if valued else np.array([0.5]), first, target, np.int64(3))
+    same_rows(cuda, "rows.map_rows", consts, ops, args, rooms, FP64 if valued else None, costs=costs)
 
 
 @shapes

@@ -9,6 +9,7 @@ from semirings import semiring
 from spgraph.block import MatrixBlock, width
 from spgraph.engine import Mask, build_matrix, matrix_coo, matrix_products, mxm
 from spgraph.kernels.cuda import products
+from spgraph.kernels.cuda.launch import CudaKernel
 from spgraph.kernels.device import HOST
 
 INT64, FP64, BOOL, INT8 = (np.dtype(name) for name in ("int64", "float64", "bool", "int8"))
@@ -42,9 +43,25 @@ def force(monkeypatch):
     return to
 
 
-def rows_of(rng, lengths, ncols, dtype, device):
-    """The same matrix on the host and on a device, with rows of given lengths."""
-    cols = np.concatenate([rng.choice(ncols, length, replace=False) for length in lengths])
+@pytest.fixture
+def launched(monkeypatch):
+    """Names of the kernels that were started."""
+    names, start = set(), CudaKernel.__call__
+
+    def noted(kernel, *args, **more):
+        names.add(kernel.name)
+        return start(kernel, *args, **more)
+
+    monkeypatch.setattr(CudaKernel, "__call__", noted)
+    return names
+
+
+def rows_of(rng, lengths, ncols, dtype, device, close=0):
+    """The same matrix on the host and on a device, with rows of given lengths; the first `close` are packed tightly."""
+    spans = [min(ncols, 2 * length) if i < close else ncols for i, length in enumerate(lengths)]
+    starts = [rng.integers(0, ncols - span + 1) for span in spans]
+    cols = np.concatenate([start + rng.choice(span, length, replace=False)
+                           for start, span, length in zip(starts, spans, lengths)])
     rows = np.repeat(np.arange(len(lengths)), lengths)
     values = rng.integers(-2, 3, cols.size).astype(dtype)
     return tuple(build_matrix(len(lengths), ncols, rows, cols, values, dtype, device=place) for place in (HOST, device))
@@ -108,6 +125,27 @@ def test_many_at_one_entry(cuda, rng, force):
     force("gustavson")
     A, B, mask = (rows_of(rng, [n] * m, n, INT64, cuda) for n, m in ((300, 2), (1, 300), (1, 2)))
     assert same_product(cuda, A, B, False, OPERATORS["sum"], mask) == 2
+
+
+@operators
+@pytest.mark.parametrize("same", [True, False])
+def test_rows_as_bitmaps(cuda, rng, force, giants, monkeypatch, operator, same):
+    """Rows close together, which are bitmaps, and scattered ones, which are not; short, long and empty."""
+    force("dot")
+    monkeypatch.setattr(products, "OFTEN", 0)
+    lengths = [0, 1, 3, 31, 40, 64, 65, 200, 900, 1100]
+    A, B = (rows_of(rng, lengths * 3, 4000, operator[1], cuda, close=10) for _ in range(2))
+    mask = rows_of(rng, [0, 30, 1, 0, *[30] * 26], 30, INT64, cuda)
+    assert same_product(cuda, A, A if same else B, True, operator, mask) > 30
+
+
+@pytest.mark.parametrize(("often", "kernels"), [(0, {"mask_counts", "mask_dots"}), (1000, {"mask_dots"})])
+def test_bitmaps_are_made_where_rows_are_met_often(cuda, rng, force, monkeypatch, launched, often, kernels):
+    force("dot")
+    monkeypatch.setattr(products, "OFTEN", often)
+    A, mask = rows_of(rng, [30] * 20, 3000, INT64, cuda), rows_of(rng, [10] * 20, 20, INT64, cuda)
+    same_product(cuda, A, A, True, OPERATORS["counted"], mask)
+    assert launched & {"mask_counts", "mask_dots"} == kernels
 
 
 def test_a_mask_that_is_filled_is_the_pattern(cuda, rng, force):

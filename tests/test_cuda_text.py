@@ -67,6 +67,12 @@ DIFFERENT = {
     "push.push_list": ("push.push_list", *PUSHED, "equal shares of the edges by a running sum; one list for all"),
     "push.push_scatter": ("push.push_scatter", *PUSHED, "as push_list"),
     "pointers.combine": ("pointers.combine", set(), {"count"}, "atomics; the CPU's threads have ranges of C"),
+    "reduce.reduce_rows": (
+        "reduce.reduce_rows",
+        {"starts", "shares", "giants", "giant_first", "piece_of", "pieces", "giant", "partials", "arrived"},
+        set(),
+        "as pull_all",
+    ),
     "sort.rows_gather": (
         "sort.rows_gather",
         {"col_target", "out_positions"},
@@ -76,6 +82,9 @@ DIFFERENT = {
 }
 # Sections whose work the CPU does not have, or does in another way.
 OWN = {
+    "counted.bit_rows": "bitmaps of rows; dot_masked of the CPU spreads out the rows of A one by one",
+    "counted.bit_sizes": "as bit_rows",
+    "counted.mask_counts": "as mask_dots, with bitmaps",
     "gustavson.row_sums": "hash tables in shared memory; the CPU has a dense accumulator per thread (gustavson)",
     "gustavson.wide_add": "as row_sums, for rows that share the card",
     "gustavson.wide_rows": "as row_sums, for rows that share the card",
@@ -83,6 +92,7 @@ OWN = {
     "pointers.jump": "halves paths; the CPU goes upwards, range by range (jump_within, jump_below)",
     "queue.fetch": "values of push's list once it is known; the CPU has them at hand",
     "queue.pad": "padding that lets pull skip the bitmap",
+    "queue.list": "a bitmap as a list with the running sum that push shares edges by",
     "queue.make": "the running sum that push shares edges by",
     "sort.key_count": "sorting by one deal and short sorts; the CPU deals into buckets",
     "sort.coo_deal": "as key_count",

@@ -31,6 +31,28 @@ def shuffled(A, seed):
     return B
 
 
+def permuted(A):
+    order = np.random.default_rng(5).permutation(A.nrows)
+    return A[order, order].new()
+
+
+def permuted_rows(A):
+    return A[np.random.default_rng(5).permutation(A.nrows)[:17], :].new()
+
+
+def permuted_columns(A):
+    return A.T[:, np.array([3, 1, 20, 8]) % A.nrows].new()
+
+
+def repeated(A):
+    return A[np.array([1, 1, 0]) % A.nrows, np.array([3, 20, 3, 5]) % A.nrows].new()
+
+
+def upper_half_renumbered(A):
+    order = np.random.default_rng(5).permutation(A.nrows)
+    return select.triu(A[order, order], 1).new()
+
+
 def levels(A):
     return sg.algorithms.bfs(A, 3)
 
@@ -92,8 +114,8 @@ def masked_chain(A):
     return w
 
 
-EXACT = [levels, parents_are_valid, distances, smallest_in_neighbour, row_sums, lower_part, positions, two_steps, part,
-         pointer_jump, masked_chain]
+EXACT = [permuted, permuted_rows, permuted_columns, repeated, upper_half_renumbered, levels, parents_are_valid,
+         distances, smallest_in_neighbour, row_sums, lower_part, positions, two_steps, part, pointer_jump, masked_chain]
 
 
 @pytest.mark.parametrize("algorithm", EXACT)

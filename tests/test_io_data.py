@@ -25,10 +25,13 @@ TIMES_NOT_WEIGHTS = {"CollegeMsg"}
 BOTH_TRIANGLES = {"graphblast/test_mesh", "graphblast/test_mis"}  # "symmetric", yet every edge stands twice
 DIRECTED_LISTS = {"gap/4.graph": "0", "gap/4w.graph": None}  # not METIS: directed, one with a wrong fmt
 REFUSED = {  # formats that are not read
-    "adjacency lines (LDBC validation)": (FormatError, r"-input, line \d+: got '.*', expected ([23] numbers|'u v')"),
-    "GML": (InvalidValue, r"celegansneural\.gml: .*\.read_gml"),
-    "MATLAB v5": (InvalidValue, r"minnesota\.mat: .*\.loadmat"),
-    "BVGraph": (FormatError, r"cnr-2000\.graph\.gz, line \d+: .* BVGraph"),
+    "adjacency lines (LDBC validation)": (
+        FormatError,
+        r"-input, line \d+: got '.*', expected ([23] numbers|'u v').*LDBC.* not read: write each edge as a line",
+    ),
+    "GML": (InvalidValue, r"celegansneural\.gml: .*the formats here, which are \.mtx, .*: use networkx\.read_gml"),
+    "MATLAB v5": (InvalidValue, r"minnesota\.mat: .*the formats here, which are \.mtx, .*: use scipy\.io\.loadmat"),
+    "BVGraph": (FormatError, r"cnr-2000\.graph\.gz, line \d+: .* BVGraph, are not read; .* edge lists, which are"),
 }
 LONE_IDS = {"cugraph/karate_mod"}  # lines with one id: named vertices without edges
 

@@ -125,7 +125,7 @@ def test_a_superstep_of_a_search_is_one_launch_and_one_of_sssp_two(emulated):
 @pytest.mark.parametrize(("limit", "value"), [("COUNT_MASK", 3), ("MOST_EDGES", 5)])
 def test_what_no_packed_result_holds_is_pulled(limit, value, monkeypatch):
     """More entries than 30 bits, or edges than 34, would wrap: the same answers come from a pull."""
-    from spgraph.engine import products_cuda
+    from spgraph.engine import products_cuda, queues_cuda
 
     rows, cols = np.arange(9), np.arange(9)[::-1]
     A = sg.Matrix.from_coo(np.r_[rows, rows[:4]], np.r_[cols, rows[:4]], 1, nrows=9, ncols=9)
@@ -135,7 +135,7 @@ def test_what_no_packed_result_holds_is_pulled(limit, value, monkeypatch):
     wanted_w, c, d = w.dup(), sg.Vector(int, 9), sg.Vector(int, 9)
     wanted_w(binary.min, changed=c) << u.vxm(A, semiring.min_plus)
     wanted_c = c.to_dict()
-    monkeypatch.setattr(products_cuda, limit, value)
+    monkeypatch.setattr(queues_cuda, limit, value)
     calls = []
     pull = products_cuda.CudaProduct.pull
     monkeypatch.setattr(products_cuda.CudaProduct, "pull", lambda self: calls.append(1) or pull(self))

@@ -22,20 +22,21 @@ ROOT = Path(spgraph.__file__).parent.parent
 FACE = "face"
 ALLOWED = {
     "semirings": set(),
-    "partition": {"kernels"},
+    "partition": {"semirings", "kernels"},
     "kernels": {"semirings"},
     "block": {"semirings", "partition", "kernels"},
-    "context": {"semirings", "kernels"},
-    "engine": {"semirings", "partition", "kernels", "block", "context"},
-    FACE: {"semirings", "partition", "block", "engine", "context"},
-    "io": {"semirings", "kernels", "block", "context", FACE},
+    "exchange": {"semirings", "partition", "kernels", "block"},
+    "context": {"semirings", "partition", "kernels", "exchange"},
+    "engine": {"semirings", "partition", "kernels", "block", "exchange", "context"},
+    FACE: {"semirings", "partition", "block", "exchange", "engine", "context"},
+    "io": {"semirings", "kernels", "block", "exchange", "context", FACE},
     "generators": {"semirings", "io"},
     "validate": {"semirings"},
     "algorithms": {FACE, "io", "context"},
     "oracle": {FACE},
     "top": {
-        "semirings", "partition", "kernels", "context", "engine", FACE, "io", "generators", "validate", "algorithms",
-        "oracle",
+        "semirings", "partition", "kernels", "exchange", "context", "engine", FACE, "io", "generators", "validate",
+        "algorithms", "oracle",
     },
 }
 PARTS = {

@@ -40,6 +40,25 @@ def test_from_matrix(agree, data):
 
 
 @given(data=st.data())
+def test_select_of_an_extraction(agree, data):
+    """Positions are those of what was extracted."""
+    m, n = data.draw(st.tuples(sizes, sizes))
+    spec, flip, thunk = data.draw(matrices(m, n)), data.draw(st.booleans()), data.draw(st.integers(-2, 2))
+    at_rows, at_cols = data.draw(index_lists(m, repeat=True)), data.draw(index_lists(n, repeat=True))
+    shape = index_count(at_rows, m), index_count(at_cols, n)
+    out, write = data.draw(matrices(*shape)), data.draw(writes(*shape))
+
+    def extract(gb):
+        A, C = spec.on(gb), out.on(gb)
+        source = A.T.new().T if flip else A
+        write.into(gb, C) << gb.select.triu(source[at_rows, at_cols], thunk)
+        part = A[at_rows, at_cols]
+        return C, gb.select.offdiag(part).new(), part.new(), gb.select.valueeq(A.T[at_cols, at_rows], 1).new()
+
+    agree(extract)
+
+
+@given(data=st.data())
 def test_row_and_column(agree, data):
     m, n = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
     spec = data.draw(matrices(m, n))

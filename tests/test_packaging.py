@@ -63,7 +63,9 @@ def test_metadata(wheel):
     required = {line.split(">")[0].split("=")[0].strip() for line in metadata.get_all("Requires-Dist")
                 if "extra ==" not in line}  # fmt: skip
     assert required == {"numpy", "scipy", "numba", "tqdm"}
-    assert set(metadata.get_all("Provides-Extra")) == {"test", "notebooks", "parquet", "cuda12", "cuda13", "all"}
+    assert set(metadata.get_all("Provides-Extra")) == {
+        "test", "notebooks", "parquet", "partition", "cuda12", "cuda13", "all",
+    }  # fmt: skip
     assert "spgraph run bfs rmat:18 --validate" in metadata.get_payload()
 
 

@@ -244,3 +244,6 @@ def test_argsort(sg, dtype, order):
         found = v.argsort()
         assert found.dtype == np.int64
         np.testing.assert_array_equal(found, ids[np.argsort(v.to_coo()[1], kind="stable")])
+        left = v.argsort(on_device=True)  # an index where v lies
+        assert left.dtype == np.int64
+        np.testing.assert_array_equal(v[left].new().to_coo()[1], v[found].new().to_coo()[1])

@@ -293,6 +293,26 @@ def test_pieces_change_nothing(edges, source, size, data):
         assert reports() == whole
 
 
+def test_problems_name_labels():
+    names = ["ann", "bob", "carl", "dora", "eve", "fay", "guy"]
+    report = validate_bfs(csr(PATH)[:2], 0, [0, 0, 1, -1, -1, -1, -1], labels=names)
+    assert report.rules[3].problem == "edge carl -> dora leaves the tree"
+    report = validate_sssp(csr(PATH), 1, [1, 0, 1, 2, -1, -1, -1], [9, 1, 1, 2, -1, -1, -1], labels=names)
+    assert report.rules[0].problem == "the parent of ann is 9, there are 7 vertices"
+    assert report.rules[4].problem == "there is no edge 9 -> ann"
+    listing = EdgeList(7, *np.array(list(PATH)).T)
+    assert validate_sssp(listing, 0, [0, 3, 2, 3, -1, -1, -1]).rules[2].problem.startswith("edge 0 -> 1 of")
+    report = validate_sssp(listing, 0, [0, 3, 2, 3, -1, -1, -1], labels=names)
+    assert report.rules[2].problem == "edge ann -> bob of weight 1 joins distances 0 and 3"
+    A = sg.generators.path(3)
+    assert validate_bfs(A, 0, [0, 0, -1]).rules[3].problem == "edge 1 -> 2 leaves the tree"
+    A.labels = np.array(["Oslo", "Rome", "Turku"])
+    assert validate_bfs(A, 0, [0, 0, -1]).rules[3].problem == "edge Rome -> Turku leaves the tree"
+    assert validate_bfs(A, 0, [0, 0, -1], labels=range(1, 4)).rules[3].problem == "edge 2 -> 3 leaves the tree"
+    with pytest.raises(DimensionMismatch, match="validate_bfs: there are 7 labels, but the graph has 3 vertices"):
+        validate_bfs(A, 0, [0, 0, 1], labels=names)
+
+
 def test_report():
     report = validate_bfs(csr(PATH)[:2], 0, [0, 0, 1, -1, -1, -1, -1])
     assert str(report).splitlines()[0] == "NOT VALID: 3 vertices reached"

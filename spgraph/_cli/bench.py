@@ -150,6 +150,7 @@ def compare(args: argparse.Namespace) -> int:
             sources=args.sources,
             source=args.source,
             seconds=args.seconds,
+            progress=False if args.json and not sys.stderr.isatty() else None,
             after_each=(lambda so_far: bench.save(args.save, so_far, commit=args.commit)) if args.save else None,
         )
         _show(measured, args)

@@ -6,27 +6,22 @@ To add one, write a class with the members of `Job` and list it in `JOBS`.
 from __future__ import annotations
 
 import argparse
-import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from spgraph import algorithms
+from spgraph._cli.centralities import Betweenness, Hits, Katz, PageRank
 from spgraph._cli.names import Names
-from spgraph._cli.paths_through import check_betweenness
-from spgraph._cli.ranks import check_ranks
 from spgraph._cli.structure import check_components, check_cores, check_independent, check_triangles
 from spgraph._cli.text import counted
 from spgraph.bench._arrays import csr_of
-from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.validate import Rule, validate_bfs, validate_sssp
 from spgraph.vector import Vector
 
-__all__ = ["JOBS", "SAMPLES", "Job"]
-
-SAMPLES = 16  # of bc, unless the graph has fewer vertices
+__all__ = ["JOBS", "Job"]
 
 
 class Job(Protocol):
@@ -34,7 +29,7 @@ class Job(Protocol):
 
     needs_source: bool
     weights: str | None
-    options: tuple[str, ...]
+    options: Mapping[str, Any]  # their defaults
     about_edges: bool  # whether edges per second mean something
     fixed_types: str | None  # why there is no --dtype
 
@@ -67,7 +62,7 @@ class Bfs:
 
     needs_source = True
     weights: str | None = None
-    options: tuple[str, ...] = ("parents",)
+    options: Mapping[str, Any] = {"parents": False}
     about_edges = True
     fixed_types: str | None = "the levels of bfs are int32, its parents int64"
 
@@ -87,7 +82,7 @@ class Bfs:
         return {**numbers, "depth": depth}, [f"{text}, the farthest at level {depth:,}"]
 
     def check(self, A, source, columns, args):
-        return validate_bfs(csr_of(A), source, columns["parent"], columns["level"]).rules
+        return validate_bfs(csr_of(A), source, columns["parent"], columns["level"], labels=Names(A).by_number).rules
 
 
 class Sssp:
@@ -95,7 +90,7 @@ class Sssp:
 
     needs_source = True
     weights: str | None = "int"
-    options: tuple[str, ...] = ("parents", "delta")
+    options: Mapping[str, Any] = {"parents": False, "delta": None}
     about_edges = True
     fixed_types: str | None = None
 
@@ -118,83 +113,8 @@ class Sssp:
         return {**numbers, "farthest": farthest}, [f"{text}, the farthest at distance {farthest:,}"]
 
     def check(self, A, source, columns, args):
-        return validate_sssp(csr_of(A), source, columns["distance"], columns.get("parent")).rules
-
-
-class PageRank:
-    """Ranks."""
-
-    needs_source = False
-    weights: str | None = None
-    options: tuple[str, ...] = ("alpha", "tol", "max_iter")
-    about_edges = False
-    fixed_types: str | None = None
-
-    def calls(self, A, source, args):
-        dtype = np.float64 if args.dtype is None else args.dtype
-        return {
-            "ranks": lambda: algorithms.pagerank(
-                A, args.alpha, tol=args.tol, max_iter=args.max_iter, dtype=dtype, fail_on_nonconvergence=False
-            )
-        }
-
-    def columns(self, results):
-        return {"rank": results["ranks"]}
-
-    def facts(self, A, columns, args):
-        rank = columns["rank"]
-        numbers = {"iterations": rank.iterations, "residual": rank.residual, "converged": rank.converged}
-        state = "converged" if rank.converged else "NOT CONVERGED (see --max-iter, --tol)"
-        return numbers, [
-            f"{state} after {counted(rank.iterations, 'iteration')}, the last changed ranks by "
-            f"{rank.residual:.2e} in all"
-        ]
-
-    def check(self, A, source, columns, args):
-        return check_ranks(A, columns["rank"], args.alpha, args.tol)
-
-
-class Betweenness:
-    """Betweenness centrality, estimated from ``--samples`` sources."""
-
-    needs_source = False
-    weights: str | None = None
-    options: tuple[str, ...] = ("samples",)
-    about_edges = False
-    fixed_types: str | None = None
-
-    def sources(self, A: Matrix, args: argparse.Namespace) -> list[int]:
-        """Those that ``--seed`` draws, or all."""
-        number = min(SAMPLES, A.nrows) if args.samples is None else args.samples or A.nrows
-        if number > A.nrows:
-            there = counted(A.nrows, "vertex", "vertices")
-            raise InvalidValue(f"--samples: got {number:,}, the graph has {there} (0: from all, exact)")
-        return random.Random(args.seed).sample(range(A.nrows), number)
-
-    def calls(self, A, source, args):
-        sources, dtype = self.sources(A, args), np.float64 if args.dtype is None else args.dtype
-        if not sources:
-            return {"centrality": lambda: Vector(dtype, 0)}
-        return {"centrality": lambda: algorithms.betweenness_centrality(A, sources=sources, dtype=dtype)}
-
-    def columns(self, results):
-        return {"betweenness": results["centrality"]}
-
-    def facts(self, A, columns, args):
-        values = columns["betweenness"].to_dense()
-        if not values.size:
-            return {"highest": None}, ["no vertices"]
-        first = int(values.argmax())
-        highest, name = values[first].item(), Names(A).of(first)
-        numbers, text = {"highest": highest, "at": name}, f"the highest is {highest:.6g}, of vertex {name}"
-        number = len(self.sources(A, args))
-        if number == A.nrows:
-            return numbers, [text]
-        numbers["estimated"] = {"sources": number, "of": A.nrows}
-        return numbers, [f"{text}, estimated from {number:,} of {counted(A.nrows, 'source')}"]
-
-    def check(self, A, source, columns, args):
-        return check_betweenness(A, columns["betweenness"], self.sources(A, args))
+        tree, names = columns.get("parent"), Names(A).by_number
+        return validate_sssp(csr_of(A), source, columns["distance"], tree, labels=names).rules
 
 
 class Components:
@@ -202,7 +122,7 @@ class Components:
 
     needs_source = False
     weights: str | None = None
-    options: tuple[str, ...] = ()
+    options: Mapping[str, Any] = {}
     about_edges = False
     fixed_types: str | None = "the labels of cc are int64"
 
@@ -228,7 +148,7 @@ class Triangles:
 
     needs_source = False
     weights: str | None = None
-    options: tuple[str, ...] = ()
+    options: Mapping[str, Any] = {}
     about_edges = False
     fixed_types: str | None = "the counts of triangles are int64"
 
@@ -252,7 +172,7 @@ class Cores:
 
     needs_source = False
     weights: str | None = None
-    options: tuple[str, ...] = ()
+    options: Mapping[str, Any] = {}
     about_edges = False
     fixed_types: str | None = "core numbers are int64"
 
@@ -279,7 +199,7 @@ class IndependentSet:
 
     needs_source = False
     weights: str | None = None
-    options: tuple[str, ...] = ()
+    options: Mapping[str, Any] = {}
     about_edges = False
     fixed_types: str | None = "members are bool"
 
@@ -302,6 +222,8 @@ JOBS: dict[str, Job] = {
     "bc": Betweenness(),
     "bfs": Bfs(),
     "cc": Components(),
+    "hits": Hits(),
+    "katz": Katz(),
     "kcore": Cores(),
     "mis": IndependentSet(),
     "pagerank": PageRank(),

@@ -24,33 +24,38 @@ class Names:
         self.labels = None if matrix.labels is None else np.asarray(matrix.labels)
         self.first = getattr(matrix.report, "numbered_from", 0)
 
+    @property
+    def by_number(self):
+        """The names of all vertices in order: an array, or a range."""
+        return range(self.first, self.first + self.n) if self.labels is None else self.labels
+
     def of(self, vertex: int):
         """The name of a vertex."""
-        return vertex + self.first if self.labels is None else self.labels[vertex]
+        return self.by_number[vertex]
 
     def all(self, vertices: np.ndarray) -> np.ndarray:
         """Names of many vertices."""
         return vertices + self.first if self.labels is None else self.labels[vertices]
 
-    def find(self, name: str) -> int:
-        """The vertex that is called `name`."""
+    def find(self, name: str, option: str = "--source") -> int:
+        """The vertex that is called `name`; messages name the option."""
         if self.labels is not None:
             found = np.flatnonzero(self.labels.astype(str) == name)
             if found.size == 0:
                 some = ", ".join(map(str, self.labels[:3]))
-                raise InvalidValue(f"--source: no vertex is called {name!r}; the first are {some}")
+                raise InvalidValue(f"{option}: no vertex is called {name!r}; the first are {some}")
             return int(found[0])
         try:
             vertex = int(name) - self.first
         except ValueError:
             raise InvalidValue(
-                f"--source: got {name!r}, and the vertices of this graph are numbers"
+                f"{option}: got {name!r}, and the vertices of this graph are numbers"
             ) from None
         if not 0 <= vertex < self.n:
             last = self.n - 1 + self.first
             raise IndexOutOfBound(
-                f"--source: got {name}, the vertices are {self.first} to {last}"
+                f"{option}: got {name}, the vertices are {self.first} to {last}"
                 if self.n
-                else "--source: the graph has no vertices"
+                else f"{option}: the graph has no vertices"
             )
         return vertex

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from spgraph import io
+from spgraph._cli.names import Names
 from spgraph.validate import Rule
 
 __all__ = ["check_betweenness"]
@@ -22,11 +23,11 @@ def check_betweenness(A, centrality, sources: list[int]) -> tuple[Rule, ...]:
     problems: list[str | None] = [None, None, None]
     wrong = np.flatnonzero(~((values >= 0) & (values <= 1 + rounding)))
     if wrong.size:
-        problems[0] = f"vertex {wrong[0]} has the centrality {values[wrong[0]]}"
+        problems[0] = f"vertex {Names(A).of(wrong[0])} has the centrality {values[wrong[0]]}"
     ends = (np.diff(graph.indptr) == 0) | (np.bincount(graph.indices, minlength=n) == 0)
     wrong = np.flatnonzero(ends & (values != 0))
     if wrong.size:
-        problems[1] = f"vertex {wrong[0]} has the centrality {values[wrong[0]]}"
+        problems[1] = f"vertex {Names(A).of(wrong[0])} has the centrality {values[wrong[0]]}"
     if n > 2:
         pairs = np.full(n, k * (n - 2.0))
         pairs[sources] = (k - 1) * (n - 2.0)  # that a path through the vertex may join

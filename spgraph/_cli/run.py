@@ -14,7 +14,8 @@ import numpy as np
 from tqdm import tqdm
 
 from spgraph._cli import output
-from spgraph._cli.jobs import JOBS, SAMPLES, Job
+from spgraph._cli.centralities import SAMPLES
+from spgraph._cli.jobs import JOBS, Job
 from spgraph._cli.names import Names
 from spgraph._cli.options import add_device, at_least, dtype_of
 from spgraph._cli.text import counted, described, lines, rated, timed
@@ -80,19 +81,28 @@ def add_parser(commands) -> None:
     add = group.add_argument
     add("--parents", action="store_true", help="bfs, sssp: also a tree of parents")
     add("--delta", type=float, help="sssp: width of a bucket (default: from weights and degrees)")
-    add("--alpha", type=float, default=0.85, help="pagerank: probability of following an edge (default 0.85)")
+    add(
+        "--alpha",
+        type=float,
+        help="pagerank: probability of following an edge (default 0.85); katz: factor of an edge (default: 1 / (1 + "
+        "the largest degree), which always converges)",
+    )
+    add(
+        "--personalization",
+        action="append",
+        metavar="VERTEX",
+        help="pagerank: jump to this vertex, as the file calls it, not anywhere; several times for several",
+    )
     add(
         "--tol",
         type=float,
-        default=1e-6,
-        help="pagerank: stop when a step changes less than N * TOL (default 1e-6)",
+        help="pagerank, katz: stop when a step changes less than N * TOL (default 1e-6); hits: than TOL (1e-8)",
     )
     add(
         "--max-iter",
         type=at_least(0),
-        default=100,
         metavar="N",
-        help="pagerank: iterations at most (default 100)",
+        help="pagerank, hits, katz: iterations at most (default 100, 1000, 1000)",
     )
     add(
         "--samples",
@@ -116,10 +126,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_options(job: Job, args: argparse.Namespace) -> None:
-    """Options of other algorithms are refused, not ignored."""
-    defaults = {"parents": False, "delta": None, "alpha": 0.85, "tol": 1e-6, "max_iter": 100, "samples": None}
-    for name, default in defaults.items():
-        if getattr(args, name) != default and name not in job.options:
+    """Options of other algorithms are refused, not ignored; those of this one that were not given get its defaults."""
+    for name in ("parents", "delta", "alpha", "personalization", "tol", "max_iter", "samples"):
+        given = getattr(args, name)
+        if given is None or given is False:
+            setattr(args, name, job.options.get(name))
+        elif name not in job.options:
             raise InvalidValue(f"--{name.replace('_', '-')}: {args.algorithm} has no such option")
     if args.dtype is not None and job.fixed_types:
         raise InvalidValue(f"--dtype: {job.fixed_types}")

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from spgraph import io
+from spgraph._cli.names import Names
 from spgraph.matrix import Matrix
 from spgraph.validate import Rule
 from spgraph.vector import Vector
@@ -27,10 +28,10 @@ def _rules(*found: tuple[str, str | None]) -> tuple[Rule, ...]:
     return tuple(Rule(number, name, problem) for number, (name, problem) in enumerate(found, start=1))
 
 
-def _first(wrong: np.ndarray, what: str, values: np.ndarray) -> str | None:
+def _first(A: Matrix, wrong: np.ndarray, what: str, values: np.ndarray) -> str | None:
     """What is said of the first vertex that is wrong."""
     places = np.flatnonzero(wrong)
-    return f"vertex {places[0]}: {what} is {values[places[0]]}" if places.size else None
+    return f"vertex {Names(A).of(places[0])}: {what} is {values[places[0]]}" if places.size else None
 
 
 def check_components(A: Matrix, component: Vector) -> tuple[Rule, ...]:
@@ -42,11 +43,18 @@ def check_components(A: Matrix, component: Vector) -> tuple[Rule, ...]:
     named[named] = label[label[named]] == label[named]
     across = np.flatnonzero(label[rows] != label[cols])
     parts = sp.csgraph.connected_components(io.to_scipy(A), connection="weak")[0] if n else 0
-    count = np.unique(label).size
+    count, names = np.unique(label).size, Names(A)
+    unnamed = joined = None
+    if not named.all():
+        v = int(named.argmin())
+        called = names.of(label[v]) if 0 <= label[v] < n else "none"
+        unnamed = f"vertex {names.of(v)}: the label is {called}"
+    if across.size:
+        u, v = rows[across[0]], cols[across[0]]
+        joined = f"edge {names.of(u)} -> {names.of(v)} joins two"
     return _rules(
-        ("every component has the name of a member, none of them smaller", _first(~named, "the label", label)),
-        ("edges join vertices of one component",
-         f"edge {rows[across[0]]} -> {cols[across[0]]} joins two" if across.size else None),
+        ("every component has the name of a member, none of them smaller", unnamed),
+        ("edges join vertices of one component", joined),
         ("there are as many as there must be", f"{count}, not {parts}" if count != parts else None),
     )  # fmt: skip
 
@@ -55,7 +63,7 @@ def check_triangles(A: Matrix, triangles: Vector) -> tuple[Rule, ...]:
     """One rule: the counts are those of SciPy's product."""
     S, count = _simple(A), triangles.to_dense(fill_value=-1)
     wanted = np.asarray((S @ S).multiply(S).sum(axis=1)).ravel() // 2
-    return _rules(("every vertex has its triangles", _first(count != wanted, "the count", count)))
+    return _rules(("every vertex has its triangles", _first(A, count != wanted, "the count", count)))
 
 
 def check_cores(A: Matrix, core: Vector) -> tuple[Rule, ...]:
@@ -71,7 +79,7 @@ def check_cores(A: Matrix, core: Vector) -> tuple[Rule, ...]:
         wanted[leaving] = k
         left &= ~leaving
         degree -= S @ leaving.astype(np.int64)
-    return _rules(("every vertex has its core number", _first(found != wanted, "the number", found)))
+    return _rules(("every vertex has its core number", _first(A, found != wanted, "the number", found)))
 
 
 def check_independent(A: Matrix, member: Vector) -> tuple[Rule, ...]:
@@ -79,6 +87,6 @@ def check_independent(A: Matrix, member: Vector) -> tuple[Rule, ...]:
     inside = member.to_dense(fill_value=False)
     beside = _simple(A) @ inside.astype(np.int64)
     return _rules(
-        ("no member has a member beside it", _first(inside & (beside > 0), "members beside it", beside)),
-        ("every other vertex has one beside it", _first(~inside & (beside == 0), "members beside it", beside)),
+        ("no member has a member beside it", _first(A, inside & (beside > 0), "members beside it", beside)),
+        ("every other vertex has one beside it", _first(A, ~inside & (beside == 0), "members beside it", beside)),
     )

@@ -82,8 +82,7 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
     n, dtype = A.nrows, as_float("betweenness_centrality", dtype)
     starts = _starts(A, k, sources, seed)
     batch = _rows(n) if batch is None else _count("batch", batch, None)
-    total = Vector(dtype, n)
-    total << dtype.type(0)
+    total = _zeros(dtype, n)
     numbers = floats(dtype)
     for begin in range(0, len(starts), batch):
         several = starts[begin:begin + batch]
@@ -115,8 +114,7 @@ def _add_dependencies(A: Matrix, starts: list[int], total: Vector, numbers: Numb
     largest = paths.reduce_scalar(monoid.max) if batched else paths.reduce(monoid.max)
     if not largest.new().value < last:
         return False
-    share = paths.dup()
-    share(paths.S) << 0
+    share = paths.apply(binary.second, right=dtype.type(0)).new() if batched else _zeros(dtype, A.nrows)
     while len(fronts) > 2:
         ended = along(fronts.pop() & share).new(dtype)
         share(fronts[-1].S, add) << follow(ended @ A.T)  # share<s(level d - 1)> += (level d) plus.first A'
@@ -128,6 +126,12 @@ def _add_dependencies(A: Matrix, starts: list[int], total: Vector, numbers: Numb
         reached = paths.reduce_rowwise("count").new().to_coo()[1] if batched else np.array([paths.nvals])
         total(binary.plus)[starts] << Vector.from_dense(reached - 2)
     return True
+
+
+def _zeros(dtype: np.dtype, size: int) -> Vector:
+    zeros = Vector(dtype, size)
+    zeros << dtype.type(0)
+    return zeros
 
 
 def _rescale(total: Vector, starts: list[int], normalized: bool, endpoints: bool, halved: bool) -> None:

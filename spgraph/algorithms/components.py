@@ -22,7 +22,7 @@ from spgraph.vector import Vector
 __all__ = ["connected_components"]
 
 ROUNDS, EDGES = 3, 2  # with two edges of each vertex; what is left then are few trees on all graphs that we have tried
-SAMPLE = 1024  # vertices that are asked which component is large
+SAMPLE = 256  # vertices that are asked which component is large
 
 as_rank = binary.register_anonymous(lambda label, large: np.where(label == large, 0, label + 1), "as_rank")
 as_label = binary.register_anonymous(lambda rank, large: np.where(rank == 0, large, rank - 1), "as_label")
@@ -78,15 +78,14 @@ def _link_the_rest(A: Matrix, root: Vector, low: Vector, hooks: Vector) -> None:
             hooks << binary.min(hooks | back)
         if not hooks.nvals:
             return
-        hooks << hooks.apply(as_label, right=large)
+        label = hooks.apply(as_label, right=large)
         # r(max(r, h)) min= min(r, h): of two roots the larger one points to the smaller
-        root(binary.min)[binary.max(root & hooks)] << binary.min(root & hooks)
+        root(binary.min)[binary.max(root & label)] << binary.min(root & label)
         root << root.pointer_jump()
         large = root.dtype.np_type.type(root.get(large))
 
 
 def _most_frequent(root: Vector):
-    """A label that many of some vertices drawn at random have."""
-    drawn = np.random.default_rng(0).integers(0, root.size, min(SAMPLE, root.size))
-    labels, counts = np.unique(root[drawn].new().to_coo()[1], return_counts=True)
+    """The most frequent label of every k-th vertex (k is odd, since powers of 2 often mean something in ids)."""
+    labels, counts = np.unique(root[::root.size // SAMPLE | 1].new().to_dense(), return_counts=True)
     return labels[counts.argmax()]

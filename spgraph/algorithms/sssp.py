@@ -32,11 +32,17 @@ __all__ = ["distances_and_tree", "sssp", "sssp_parents", "weights_to_add"]
 
 LARGEST = np.iinfo(np.int64).max
 # A bucket that relaxes fewer than this share of all vertices is not worth its supersteps: the next is twice as wide.
+# One that relaxes hardly any vertex a second time is much narrower than it need be. Neither says anything at the start,
+# nor while buckets double what is reached: on the way from a leaf to the hubs all are small, and the one that meets
+# these must be narrow.
 # Roads have many small ones and pay for wide ones: a CPU, whose supersteps cost as much as 1,000 edges, before a GPU.
 SMALL = 1 / 32
+START = 1 / 8  # of SMALL
+AGAIN, WIDER = 1 / 8, 4
 SMALL_ON_ROADS = {True: 1 / 4096, False: 1 / 256}  # by whether it is a CPU
 ROAD_WIDTH = {True: 18, False: 24}  # mean weights that the first bucket on a road spans, likewise
-WIDE_UP_TO = 1 << 29  # edges
+WIDE_UP_TO = 1 << 28  # edges, on a GPU
+LEAST_WIDE, MOST_WIDE = 1 / 2, 4
 ROAD_DEGREE = 8  # graphs of a smaller mean degree are like roads
 # min that does not pass over NaN, and a plus that stays at the end of int64
 nan_min = monoid.register_anonymous(np.minimum, np.inf)
@@ -243,21 +249,34 @@ def _near_far(A: Matrix, dist: Vector, min_plus, width: float) -> None:
     limit = _next_limit(0, width, dtype)
     near = dist.dup()
     relaxation = near.vxm(A, min_plus)  # an expression: computed anew wherever it is written to
-    few = A.nrows * (SMALL_ON_ROADS[A.device == "cpu"] if A.nvals < ROAD_DEGREE * A.nrows else SMALL)
+    roads = A.nvals < ROAD_DEGREE * A.nrows
+    few = A.nrows * (SMALL_ON_ROADS[A.device == "cpu"] if roads else SMALL)
     while near.nvals:
         # near becomes what is lowered, and below the limit
         lower = dist(binary.min, changed=select.valuelt(near, limit) if limit < last else near)
-        relaxed = 0
+        relaxed, first, before = 0, near.nvals, dist.nvals
         while near.nvals:
             relaxed += near.nvals
             lower << relaxation  # dist min= near min.+ A
         if limit < last:
-            if relaxed < few:
-                width *= 2
+            if roads:
+                width *= 2 if relaxed < few else 1
+            else:
+                width *= _widening(first, relaxed, few, before, dist.nvals)
             waiting = select.valuege(dist, limit).new()
             if waiting.nvals:
                 limit = _next_limit(waiting.reduce(monoid.min).value, width, dtype)
                 near << (select.valuelt(waiting, limit) if limit < last else waiting)
+
+
+def _widening(first: int, relaxed: int, few: float, before: int, reached: int) -> int:
+    """How many times as wide the next bucket is, after one that `relaxed` so many vertices, of which it found `first`.
+
+    It `reached` so many vertices in all, and `before` it were so many.
+    """
+    if reached < few * START or reached >= 2 * before:
+        return 1
+    return WIDER if relaxed - first <= first * AGAIN else 2 if relaxed < few else 1
 
 
 def _next_limit(least, width: float, dtype: np.dtype):
@@ -312,15 +331,15 @@ def _signed(A: Matrix, dtype: np.dtype) -> Matrix:
 def _bucket_width(A: Matrix) -> float:
     """Near enough to the best on scale-free graphs and on roads; any positive width is right.
 
-    On a GPU a superstep costs as much as a million edges, so the buckets of graphs that are not large are wider:
-    rmat22-16 takes 7.2 ms instead of 8.5, urand22-16 7.6 instead of 20, while rmat24-16 would take 25 instead of
-    17 (H100).
+    On a GPU a superstep costs as much as some million edges, so the buckets of graphs that are not large are wider, and
+    those of large ones narrower: from a leaf of rmat20-16, half a width relaxes 1.0 m of its m edges, a whole one
+    1.5 m, but urand22-16 takes 7.6 ms with four widths, 20 with one (H100).
     """
     total = float(A.reduce_scalar(monoid.plus["FP64"]).value) if A.nvals else 0.0
     mean, degree = total / max(A.nvals, 1), A.nvals / max(A.nrows, 1)
     if not 0 < mean < np.inf:
         return 1.0
-    wide = 1.0 if A.device == "cpu" else min(max(WIDE_UP_TO / A.nvals, 1), 4)
+    wide = 1.0 if A.device == "cpu" else min(max(WIDE_UP_TO / A.nvals, LEAST_WIDE), MOST_WIDE)
     return wide * mean * (ROAD_WIDTH[A.device == "cpu"] if degree < ROAD_DEGREE else 8 / degree)
 
 

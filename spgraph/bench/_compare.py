@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from spgraph import _graphspec, context
 from spgraph.bench import _folder, _spgraph
@@ -22,6 +21,7 @@ from spgraph.bench._contest import Contest
 from spgraph.bench._measurement import Measurement
 from spgraph.bench._peers import PEERS, default_peers, find_peers
 from spgraph.bench._problem import ALGORITHMS, USUAL, Problem
+from spgraph.bench._progress import Progress
 from spgraph.bench._saved import described
 from spgraph.bench._table import comparison_table
 from spgraph.exceptions import InvalidValue
@@ -130,7 +130,7 @@ def compare(
     seconds : float
         What an engine's turns may take for one algorithm: slow ones take fewer, at least three.
     progress : bool, optional
-        Show a bar; default: if stderr is a terminal.
+        Show a bar. Default: if stderr is a terminal, else a line for every graph, algorithm and engine.
     after_each : callable, optional
         Called with what there is after each graph, for instance to save it.
 
@@ -163,11 +163,9 @@ def compare(
     }
     result = Comparison([], [], notes, [], arguments)
     settings = _Settings(peers, algorithms, orders, repeat, dtype, seed, sources, source, seconds)
-    with tqdm(
-        total=len(graphs) * len(algorithms), leave=False, disable=None if progress is None else not progress
-    ) as bar:
+    with Progress(len(graphs) * len(algorithms), progress) as told:
         for spec in graphs:
-            _compare_on(spec, settings, result, bar)
+            _compare_on(spec, settings, result, told)
             device.release_memory()
             if after_each is not None:
                 after_each(result)
@@ -188,13 +186,14 @@ class _Settings(NamedTuple):
     seconds: float
 
 
-def _compare_on(spec: str, settings: _Settings, result: Comparison, bar: tqdm) -> None:
+def _compare_on(spec: str, settings: _Settings, result: Comparison, told: Progress) -> None:
     """All algorithms on one graph; on return nothing of the graph is left on the device."""
-    bar.set_description(f"{spec}: {'generating' if _graphspec.is_generator(spec) else 'reading'}")
+    generated = _graphspec.is_generator(spec)
+    told.doing(f"{spec}: {'generating' if generated else 'reading'}")
     A = _graphspec.load(spec, weights="int", order="natural", seed=settings.seed, dup_op="min")
     starts = [settings.source] if settings.source is not None else _sources(A, spec, settings)
     by_order, reordering = _orders(A, settings.orders)
-    name = spec if _graphspec.is_generator(spec) else os.path.basename(os.path.normpath(spec))
+    name = spec if generated else os.path.basename(os.path.normpath(spec))
     result.graphs.append(
         {
             "name": name,
@@ -205,13 +204,14 @@ def _compare_on(spec: str, settings: _Settings, result: Comparison, bar: tqdm) -
             "reorder_seconds": reordering,
         }
     )
+    told.done(f"{name}: {'generated' if generated else 'read'}, {A.nvals:,} stored edges")
     shared: dict = {}
     for algorithm in settings.algorithms:
         kind = _dtype(algorithm, A, settings.dtype)
         problem = Problem(name, algorithm, A, starts, kind, threads(), shared=shared)
-        contest = Contest(problem, by_order, settings.peers, result.notes, result.wrong, bar, settings.seconds)
+        contest = Contest(problem, by_order, settings.peers, result.notes, result.wrong, told, settings.seconds)
         result.rows += contest.run(settings.repeat)
-        bar.update()
+        told.step()
 
 
 def _check_arguments(against, algorithms, orders, repeat, sources) -> None:

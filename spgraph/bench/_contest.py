@@ -24,12 +24,12 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from spgraph.bench import _spgraph
 from spgraph.bench._arrays import csr_of, to_host
 from spgraph.bench._measurement import Measurement, Steps
 from spgraph.bench._problem import Answer, Problem, Text
+from spgraph.bench._progress import Progress
 from spgraph.matrix import Matrix
 from spgraph.validate import validate_bfs, validate_sssp
 
@@ -62,19 +62,19 @@ class Contest:
     peers : list of module
     notes, wrong : list of str
         What was left out, and what was wrong, are added.
-    bar : tqdm
+    told : Progress
     seconds : float
         Time that an engine's turns may take; slow ones take fewer, at least three.
     """
 
     def __init__(self, problem: Problem, by_order: dict[str, Matrix], peers: list[ModuleType], notes: list[str],
-                 wrong: list[str], bar: tqdm, seconds: float):  # fmt: skip
+                 wrong: list[str], told: Progress, seconds: float):  # fmt: skip
         self.problem = problem
         self.by_order = by_order
         self.peers = peers
         self.notes = notes
         self.wrong = wrong
-        self.bar = bar
+        self.told = told
         self.seconds = seconds
         self.device = problem.graph._device
         waits = [peer.synchronize for peer in peers if hasattr(peer, "synchronize")]
@@ -96,7 +96,12 @@ class Contest:
             entries.append(self.prepare(peer.NAME, "", partial(peer.texts, self.problem)))
         taking_part = [entry for entry in entries if entry is not None]
         self.take_turns(taking_part, repeat)
+        self.told.done(f"{self.what()}: all turns taken")
         return [entry.row for entry in taking_part]
+
+    def what(self) -> str:
+        """Graph and algorithm."""
+        return f"{self.problem.name}, {self.problem.algorithm}"
 
     def note(self, text: str) -> None:
         """Say it once."""
@@ -115,7 +120,7 @@ class Contest:
         tried: dict[str, float] = {}
         first = 0.0
         for name, text in texts.items():
-            self.bar.set_description(f"{problem.name}: {problem.algorithm}, {engine} ({name})")
+            self.told.doing(f"{self.what()}, {engine} ({name})")
             try:
                 seconds, best = self.try_out(f"{engine} ({name})", text, tried)
             except Exception as error:
@@ -124,9 +129,12 @@ class Contest:
             first = first or seconds
             if best is not None:
                 tried[name] = best
+        called = f"{self.what()}, {engine}{order and f' by {order}'}"
         if not tried:
+            self.told.done(f"{called}: left out")
             return None
         name = min(tried, key=lambda name: tried[name])
+        self.told.done(f"{called}: {1e3 * tried[name]:.4g} ms ({name})")
         row = Measurement(problem.name, problem.algorithm, engine, order, name, tried, first)
         counted = engine == _spgraph.NAME and not self.device.on_host
         return Entry(row, texts[name].run, counted)
@@ -221,7 +229,7 @@ class Contest:
         """Time all engines, one after the other, again and again."""
         turns = [self.turns_of(entry.row, repeat) for entry in entries]
         for turn in range(repeat):
-            self.bar.set_description(f"{self.problem.name}: {self.problem.algorithm}, turn {turn + 1}")
+            self.told.doing(f"{self.what()}, turn {turn + 1}")
             for place in range(len(entries)):
                 number = (turn + place) % len(entries)  # who begins changes
                 if turn < turns[number]:

@@ -34,7 +34,7 @@ class MatrixBlock:
     """
 
     __slots__ = ("_cuts", "_ranges", "_transpose", "cols", "device", "dtype", "indices", "indptr", "iso",
-                 "missed", "ncols", "nrows", "rows", "scatters", "shares", "symmetric", "totals", "values")
+                 "longest", "missed", "ncols", "nrows", "rows", "scatters", "shares", "symmetric", "totals", "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL,
                  device: Device = HOST):
@@ -75,6 +75,7 @@ class MatrixBlock:
         self._transpose = None
         self._cuts = None
         self._ranges = None
+        self.longest = None  # no row has more entries, if that is known
         self.shares = None  # of the rows, which products on a GPU keep here
         self.totals: dict = {}  # of all entries, by monoid; see engine.matrix_reduce
         self.scatters: dict = {}  # products that may be run again, by statement; see engine.scatters
@@ -104,6 +105,8 @@ class MatrixBlock:
         """The same content on another device (the cached transpose is left behind); itself if it is there."""
         if device is self.device:
             return self
+        if device.group is not None:
+            return device.group.dealt_matrix(self)
         indptr = device.to_device(self.device.to_host(self.indptr))
         indices = device.to_device(self.device.to_host(self.indices))
         values = self.values if self.iso else device.to_device(self.device.to_host(self.values))

@@ -10,8 +10,8 @@ bitmap     ``present`` (size,) uint8, ``values`` (size,)
 full       ``values`` (size,); every entry is present
 =========  ==========================================================
 
-A list may carry a ``queue``: what a push through one matrix has noted about it, see
-`spgraph.engine.products_cuda`.
+A list or bitmap may carry a ``queue``: what a product by one matrix has noted about it, see
+`spgraph.engine.queues_cuda`.
 
 When ``iso`` is True all entries are equal and ``values`` has length 1: a NumPy
 array on every device, so that to look at it costs no transfer. All other arrays
@@ -130,6 +130,8 @@ class VectorBlock:
         """The same content on another device; itself if it is there."""
         if device is self.device:
             return self
+        if device.group is not None:
+            return device.group.dealt_vector(self)
         new = VectorBlock.__new__(VectorBlock)
         new.assume(self)
         new.device = device
@@ -163,14 +165,16 @@ class VectorBlock:
         self._leave_out(CONTENT, (resolve, -1, -1))
 
     def set_bitmap_later(self, present, values, count: Callable[[], int], *, least: int = 0, most: int | None = None,
-                         iso=False, padding=None, partition=None) -> None:
-        """The same as `set_bitmap` where ``count()`` waits for the number of entries.
+                         iso=False, padding=None, partition=None, queue: Callable[[], tuple] | None = None) -> None:
+        """The same as `set_bitmap` where ``count()`` waits for the number of entries, which comes with ``queue()``.
 
         Only nvals is left out, so the format stays "bitmap" even if the bitmap turns out to be full.
         `least` and `most` entries are certain.
         """
         def resolve(block):
             block.nvals = count()
+            if queue is not None:
+                block.queue = queue()
             block.settle()
 
         self.set_bitmap(present, values, None, iso=iso, padding=padding, partition=partition)
@@ -232,23 +236,26 @@ class VectorBlock:
             self.queue = None
         return self
 
-    def to_bitmap(self) -> VectorBlock:
-        """Store so that any position can be looked up: bitmap, or full if it is; returns self."""
+    def to_bitmap(self, *, expand: bool = False) -> VectorBlock:
+        """Store so that any position can be looked up: bitmap, or full if it is; returns self.
+
+        With `expand` a list that becomes a bitmap is not iso any more.
+        """
         if self.format == "sparse":
             if self.nvals == self.size and (self.sorted or self.iso):
                 self.set_full(self.values, iso=self.iso)
                 return self
-            xp = self.device.xp
+            xp, iso = self.device.xp, self.iso and not expand
             present = NOTHING if self.nvals == self.size else xp.zeros(self.size, np.uint8)
-            values = self.values if self.iso else xp.empty(self.size, self.dtype)
+            values = self.values if iso else xp.empty(self.size, self.dtype)
             if not self.device.on_host:
-                self._scatter(present, values)
+                self._scatter(present, values, iso)
             else:
                 if present.size:
                     present[self.indices] = 1
-                if not self.iso:
+                if not iso:
                     values[self.indices] = self.values
-            self.set_bitmap(present, values, self.nvals, iso=self.iso)
+            self.set_bitmap(present, values, self.nvals, iso=iso)
         return self
 
     def presence(self) -> Any:
@@ -257,11 +264,11 @@ class VectorBlock:
         marks.set_sparse(self.indices, np.ones(1, np.bool_), iso=True, sorted=self.sorted)
         return marks.to_bitmap().present
 
-    def _scatter(self, present, values) -> None:
-        """The list's entries into a bitmap and values (unless all are equal), in one launch."""
+    def _scatter(self, present, values, iso: bool) -> None:
+        """The list's entries into a bitmap and values (unless these stay `iso`), in one launch."""
         device = self.device
         source, full = self.values, present is NOTHING
-        if self.iso:
+        if iso:
             source, values, full = ONE, present, True  # only the bits, as values that are all 1
         key = ("scatter.scatter", "all", values.dtype, self.iso, full)
         kernel = device.kernels.get(key)
@@ -274,7 +281,7 @@ class VectorBlock:
 
     def writable_bitmap(self, *, full: bool = False) -> VectorBlock:
         """Bitmap with own, non-iso values, to be updated in place; `full` may stay full. Returns self."""
-        self.to_bitmap()
+        self.to_bitmap(expand=True)
         self.downward = False
         if self.iso:
             self.expand()
@@ -309,6 +316,7 @@ class VectorBlock:
                 present = None if self.present is None else self.present[source]
                 self.values = self.values if self.iso else self.values[source]
                 self.present = present
+                self.queue = None
         self.partition = partition
         return self
 

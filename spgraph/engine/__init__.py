@@ -6,6 +6,7 @@ C<M, replace> (accum)= T as the GraphBLAS C API 2.1 defines it, where `out` is C
 `accum` a typed binary operator or None. Arguments have been checked by the face.
 """
 
+from spgraph.engine.dispatch import for_parts
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign, matrix_assign_line
@@ -46,6 +47,39 @@ from spgraph.engine.vector_structure import (
     vector_set,
 )
 from spgraph.engine.workspace import forget_workspaces
+from spgraph.exchange.vector_parts import VectorParts
+from spgraph.kernels.device import HOST
+
+combine_at, gather, pointer_jump = for_parts(combine_at, gather, pointer_jump)
+kronecker, mxm, outer, some_entries = for_parts(kronecker, mxm, outer, some_entries)
+inner, mxv, vector_chain, vector_select = for_parts(inner, mxv, vector_chain, vector_select)
+matrix_apply, matrix_ewise, matrix_select = for_parts(matrix_apply, matrix_ewise, matrix_select)
+matrix_assign, matrix_assign_line = for_parts(matrix_assign, matrix_assign_line)
+matrix_coo, matrix_csr, matrix_diag, vector_diag = for_parts(matrix_coo, matrix_csr, matrix_diag, vector_diag)
+matrix_extract, matrix_extract_column = for_parts(matrix_extract, matrix_extract_column)
+matrix_get, matrix_remove, matrix_resize, matrix_set = for_parts(
+    matrix_get, matrix_remove, matrix_resize, matrix_set)
+matrix_reduce_rows, matrix_reduce_scalar = for_parts(matrix_reduce_rows, matrix_reduce_scalar)
+vector_assign, vector_coo, vector_extract = for_parts(vector_assign, vector_coo, vector_extract)
+vector_get, vector_remove, vector_set = for_parts(vector_get, vector_remove, vector_set)
+
+
+def _leaf(tree, *_monoid):
+    """A vector of a tree."""
+    while not isinstance(tree, Leaf):
+        tree = getattr(tree, "child", None) or getattr(tree, "l", None) or Leaf(tree)
+    return tree.block
+
+
+vector_reduce, vector_reduce_later = for_parts(vector_reduce, vector_reduce_later, where=_leaf)
+
+
+def _built_on(*_arrays, device=HOST, **_more):
+    """An operand that says where a new object is made."""
+    return device if device.group is None else VectorParts(0, "b", device)
+
+
+build_vector, build_matrix = for_parts(build_vector, build_matrix, where=_built_on)
 
 __all__ = [
     "Apply",

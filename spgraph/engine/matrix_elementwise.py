@@ -10,6 +10,7 @@ import numpy as np
 
 from semirings import expr as ex
 from spgraph.block import MatrixBlock
+from spgraph.block.width import index_dtype
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_common import (
     NO_IDS,
@@ -213,8 +214,7 @@ def matrix_select(
 
 def selected(A: MatrixBlock, op, thunk) -> MatrixBlock:
     """A block of the entries that `op` keeps."""
-    scalar, names = _scalar_names(None, None, thunk)
-    keep = bind(op.expr, {"x": A.dtype, "s": scalar.dtype}, np.dtype(np.bool_), names)
+    keep, scalar = condition(A, op, thunk)
     all_or_none = constant(keep, {**iso_values(x=A), "s": scalar})
     if all_or_none is not None:
         if all_or_none:
@@ -237,12 +237,19 @@ def selected(A: MatrixBlock, op, thunk) -> MatrixBlock:
     return make_block(A.nrows, A.ncols, A.dtype, csr, iso, A.rows, A.cols, device=A.device)
 
 
+def condition(A: MatrixBlock, op, thunk) -> tuple:
+    """What `op` asks of entries x of A at (i, j) with the scalar s, and s."""
+    scalar, names = _scalar_names(None, None, thunk)
+    return bind(op.expr, {"x": A.dtype, "s": scalar.dtype}, np.dtype(np.bool_), names), scalar
+
+
 def some_entries(A: MatrixBlock, a_t: bool, count: int) -> MatrixBlock:
     """A block of at most `count` entries of each row of A (or A^T), those that come first in memory."""
     A = A.oriented(a_t)
     device = A.device
     counts = device.xp.minimum(A.indptr[1:] - A.indptr[:-1], min(count, A.ncols))
-    indptr = device.row_offsets(counts)
+    indptr = device.xp.zeros(A.nrows + 1, index_dtype(min(A.nvals, A.nrows * count)))
+    device.xp.cumsum(counts, out=indptr[1:], dtype=indptr.dtype)
     nvals = int(indptr[-1])
     indices = device.xp.empty(nvals, A.indices.dtype)
     values = None if A.iso or not nvals else device.xp.empty(nvals, A.dtype)
@@ -253,4 +260,6 @@ def some_entries(A: MatrixBlock, a_t: bool, count: int) -> MatrixBlock:
         args = (A.indptr, A.indices, A.values, indptr, indices, out_values)
         device.over_rows(kernel, indptr, nvals + A.nrows, args)
     iso = A.values[0] if A.iso and nvals else None
-    return make_block(A.nrows, A.ncols, A.dtype, (indptr, indices, values), iso, A.rows, A.cols, device=device)
+    few = make_block(A.nrows, A.ncols, A.dtype, (indptr, indices, values), iso, A.rows, A.cols, device=device)
+    few.longest = count
+    return few

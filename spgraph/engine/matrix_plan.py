@@ -28,30 +28,33 @@ class Costs(NamedTuple):
         One entry looked at to count steps.
     search : int
         A list is bisected where the other one is so many times shorter.
+    counted_step : float
+        One step of a dot product whose products are only counted.
     """
 
     dot_step: float
     transpose_step: float
     count_step: float
     search: int
+    counted_step: float
 
 
-CPU = Costs(dot_step=0.45, transpose_step=5.0, count_step=1.0, search=SEARCH)
-GPU = Costs(dot_step=0.7, transpose_step=30.0, count_step=3.0, search=1)
+CPU = Costs(dot_step=0.45, transpose_step=5.0, count_step=1.0, search=SEARCH, counted_step=0.45)
+GPU = Costs(dot_step=0.7, transpose_step=30.0, count_step=3.0, search=1, counted_step=0.07)
 
 
 def settled(steps: float, entries: int, costs: Costs = CPU) -> bool:
-    """Whether the method at hand is cheaper than counting what the other one, without its CSR, would cost.
+    """Whether the method at hand is cheaper than the other one, whose CSR is lacking, however few steps that has.
 
     Parameters
     ----------
     steps : float
-        Steps of the method whose CSR of B (or of its transpose) is at hand.
+        Cost of the method whose CSR of B (or of its transpose) is at hand.
     entries : int
-        Entries of B, all of which the count would look at.
+        Entries of B, all of which would be looked at to count the other's steps, and to make its CSR.
     costs : Costs
     """
-    return steps <= costs.count_step * entries
+    return steps <= (costs.count_step + costs.transpose_step) * entries
 
 
 def choose_product(products: float, comparisons: float, b_missing: int, bt_missing: int, costs: Costs = CPU) -> str:

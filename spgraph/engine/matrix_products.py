@@ -134,7 +134,8 @@ def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: 
     nrows, ncols, cols = (A.nrows, B.nrows, B.rows) if b_t else (A.nrows, B.ncols, B.cols)
     if not A.nvals or not B.nvals or (view.code in ("s", "v") and not view.indices.size):
         return MatrixBlock(nrows, ncols, term.out_dtype, rows=A.rows, cols=cols, device=device)
-    method, right, costs = (_within if view.code in ("s", "v") else _unmasked)(A, B, b_t, view)
+    counted = term.consts["COUNTED"] or term.iso is not None
+    method, right, costs = (_within if view.code in ("s", "v") else _unmasked)(A, B, b_t, view, counted)
     key = (*term.key, view.code, ids is None)
 
     def kernel(name, **consts):
@@ -158,6 +159,7 @@ def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: 
         store(term.dtype, term.out_dtype),
         MASK_CONSTS[view.code],
         key,
+        counted,
     ))  # fmt: skip
     return make_block(nrows, ncols, term.out_dtype, csr, term.iso, A.rows, cols, device=device)
 
@@ -170,22 +172,24 @@ def _filled(term: _Term, view: MatrixMask, ids, more: dict):
 
 
 # ---- the method: (function of `kernels.cpu.spgemm`, CSR of B or of its transpose, costs of the rows) --------------
-def _unmasked(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
+def _unmasked(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, counted: bool):
     """Gustavson's method for all columns, or those outside a complemented mask."""
     right = B.oriented(b_t)
     return "gustavson", right, _costs(A.device, A.indptr, A.indices, A.device.xp.diff(right.indptr), None)
 
 
-def _within(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
+def _within(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, counted: bool):
     """What serves best within a mask."""
-    dot, costs = _method(A, B, b_t, view)
+    dot, costs = _method(A, B, b_t, view, counted)
     return "dot_masked" if dot else "gustavson_masked", B.oriented(b_t != dot), costs
 
 
-def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
+def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, counted: bool):
     """Whether dot products serve better, and the costs of each row (running sum)."""
     device, xp = A.device, A.device.xp
     plan = _plan(device)
+    if counted:
+        plan = plan._replace(dot_step=plan.counted_step)
 
     def products(lengths):
         return _costs(device, A.indptr, A.indices, lengths, view.indptr)
@@ -196,7 +200,7 @@ def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask):
     at_hand, other = (comparisons, products) if b_t else (products, comparisons)
     first = at_hand(xp.diff(B.indptr))
     if not B.has_transpose:
-        if settled(float(first[-1]), B.nvals, plan):
+        if settled(float(first[-1]) * (plan.dot_step if b_t else 1), B.nvals, plan):
             return b_t, first
         second = other(xp.bincount(B.indices, minlength=B.ncols))
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from semirings import expr as ex
@@ -49,12 +51,20 @@ def _kernel(name: str, A: MatrixBlock, monoid):
 
 
 def _rows(A: MatrixBlock, monoid) -> VectorBlock:
-    xp = A.device.xp
-    T = VectorBlock(A.nrows, monoid.type.np_type, A.rows, device=A.device)
+    device: Any = A.device
+    xp = device.xp
+    T = VectorBlock(A.nrows, monoid.type.np_type, A.rows, device=device)
     present, values = xp.empty(A.nrows, np.uint8), xp.empty(A.nrows, T.dtype)
-    args = A.indptr, A.values, present, values
-    counts = A.device.over_rows(_kernel("reduce.reduce_rows", A, monoid), A.indptr, A.nvals + A.nrows, args)
-    T.set_bitmap(present, values, sum(counts))
+    kernel, args = _kernel("reduce.reduce_rows", A, monoid), (A.indptr, A.values, present, values)
+    if device.on_host:
+        T.set_bitmap(present, values, sum(device.over_rows(kernel, A.indptr, A.nvals + A.nrows, args)))
+        return T
+    from spgraph.engine.shares_cuda import row_shares
+
+    shares = row_shares(A)
+    with device.lock:  # the giants' counters are the matrix's
+        later = kernel(shares.units, (*shares.args, xp.empty(shares.pieces, T.dtype), shares.arrived, *args))
+    T.set_bitmap_later(present, values, lambda: later.get()[0])
     return T
 
 

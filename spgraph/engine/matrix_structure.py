@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semirings import expr as ex
 from semirings.expr import cast_array
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_common import kernel_for, make_block, natural, same
+from spgraph.engine.matrix_elementwise import NO_SCALAR, condition, selected
 from spgraph.engine.matrix_write import put, write
 from spgraph.engine.operators import cast_values
 from spgraph.engine.vector_structure import vector_extract
@@ -179,12 +181,31 @@ def matrix_extract(
     a_t: bool,
     row_index: Index,
     col_index: Index,
+    keep: tuple | None = None,
 ) -> None:
-    """C<M, replace> (accum)= A(I, J), the selected rows and columns in the order given; lists may repeat."""
-    A = natural(A, a_t)
-    source = None if row_index.kind == "all" else row_index.to_array(A.device)
+    """C<M, replace> (accum)= A(I, J), the selected rows and columns in the order given; lists may repeat.
+
+    `keep`, an operator of select and its thunk: only those entries of A(I, J) for which it holds.
+    """
+    A = A.oriented(a_t)
     targets = _column_targets(col_index, A.ncols, A.device)
-    write(out, mask, accum, replace, mapped(A, row_index.size, col_index.size, source, targets))
+    if targets is not None and targets.first is not None:
+        A = natural(A)
+    elif not A.cols.natural:
+        at = A.cols.to_global
+        targets = Targets(at if targets is None else targets.target[at], None, False)
+    source = None if row_index.kind == "all" and A.rows.natural else A.rows.locals_of(row_index.to_array(A.device))
+    write(out, mask, accum, replace, _kept(A, row_index.size, col_index.size, source, targets, keep))
+
+
+def _kept(A: MatrixBlock, nrows: int, ncols: int, source, targets, keep) -> MatrixBlock:
+    """The moved block, or what `keep` wants of it, in one pass where that can be."""
+    if keep is None:
+        return mapped(A, nrows, ncols, source, targets)
+    wanted = condition(A, *keep)
+    if targets is None or targets.first is not None or not ex.inputs(wanted[0]) & {"i", "j"}:
+        return selected(mapped(A, nrows, ncols, source, targets), *keep)
+    return mapped(A, nrows, ncols, source, targets, keep=wanted)
 
 
 class Targets(NamedTuple):
@@ -201,24 +222,31 @@ def _column_targets(index: Index, ncols: int, device: Device) -> Targets | None:
         return None
     xp, ids = device.xp, index.to_array(device)
     ascending = index.step > 0
-    if index.kind == "list":
-        ascending = bool((ids[1:] >= ids[:-1]).all())
+    if index.kind == "list" and ids.size:
         counts = xp.bincount(ids, minlength=ncols)
-        if ids.size and int(counts.max()) > 1:
+        repeats, ascending = xp.stack([(counts > 1).any(), (ids[1:] >= ids[:-1]).all()]).tolist()
+        if repeats:
             first = xp.zeros(ncols + 1, np.int64)
             first[1:] = xp.cumsum(counts)
             return Targets(xp.argsort(ids, kind="stable"), first, ascending)
-    target = xp.full(ncols, -1, np.int64)
-    target[ids] = xp.arange(ids.size)
+    target = xp.full(ncols, -1, index_dtype(max(ids.size, 1)))
+    target[ids] = xp.arange(ids.size, dtype=target.dtype)
     return Targets(target, None, ascending)
 
 
 def mapped(
-    A: MatrixBlock, nrows: int, ncols: int, source, targets: Targets | None, *, partial: bool = False
+    A: MatrixBlock,
+    nrows: int,
+    ncols: int,
+    source,
+    targets: Targets | None,
+    *,
+    partial: bool = False,
+    keep: tuple | None = None,
 ) -> MatrixBlock:
     """The block whose row i is row source[i] of A (source None: i), columns moved.
 
-    `partial`: a negative source[i] stands for an empty row.
+    `partial`: a negative source[i] stands for an empty row. `keep`: a `condition` on what has moved.
     """
     device = A.device
     if source is None and targets is None:
@@ -227,13 +255,20 @@ def mapped(
     first = None if targets is None else targets.first
     several = first is not None
     source = device.xp.arange(nrows) if source is None else source
-    values = None if A.iso else A.values
-    flags = partial, targets is not None and not several, several, values is not None
+    wanted, thunk = (None, NO_SCALAR) if keep is None else keep
+    flags = {
+        "PARTIAL": partial,
+        "DROP": targets is not None and not several,
+        "MULTI": several,
+        "VALUES": not A.iso,
+        "X_ISO": A.iso,
+        "KEPT": keep is not None,
+    }
     kernel = kernel_for(
         device,
         "rows.map_rows",
-        flags,
-        lambda: (dict(zip(("PARTIAL", "DROP", "MULTI", "VALUES"), flags)), {}),
+        (*flags.values(), wanted),
+        lambda: (flags, {} if wanted is None else {"KEEP": (wanted, ("x", "s", "i", "j"))}),
     )
     rooms = _map_rooms(A, source, first)
     work = (int(rooms[-1]) if device.on_host else A.nvals) + nrows
@@ -241,12 +276,12 @@ def mapped(
         source,
         A.indptr,
         A.indices,
-        given(values),
+        A.values,
         given(first),
         given(None if targets is None else targets.target),
+        thunk,
     )
-    value_dtype = None if values is None else A.dtype
-    csr = device.produce_rows(kernel, work, args, rooms, index_dtype(ncols), value_dtype)
+    csr = device.produce_rows(kernel, work, args, rooms, index_dtype(ncols), None if A.iso else A.dtype)
     if targets is not None and not targets.ascending:
         csr = device.sort.sort_rows(nrows, ncols, *csr)
     return make_block(nrows, ncols, A.dtype, csr, _iso(A), device=device)

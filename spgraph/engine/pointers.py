@@ -53,13 +53,18 @@ def combine_at(out: VectorBlock, accum, p: VectorBlock, x: VectorBlock) -> None:
     p(i) may name a position any number of times.
     """
     _check_pointers("v(accum)[p] << x", p, out.size)
+    combine_into(out, accum, p, x)
+
+
+def combine_into(out: VectorBlock, accum, p: VectorBlock, x: VectorBlock) -> None:
+    """The same, where p is known to hold global ids that `out` has."""
     device = out.device
     p = p.copy() if p is out else p
     x = x.copy() if x is out or x is p else x
     p.to_bitmap()
     if x.partition is not p.partition:
         x.rehome(p.partition)
-    if not x.nvals or not p.nvals:
+    if not x.bounds()[1] or not p.bounds()[1]:  # a count that is still to come is not waited for
         return
     out.writable_bitmap(full=True)
     full, listed = out.format == "full", x.format == "sparse"

@@ -16,13 +16,12 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import MASK_CONSTS, Mask, MaskView
 from spgraph.engine.operators import accumulate, settles
 
-__all__ = ["NO_IDS", "Filter", "Product", "cast_scalar", "one_value"]
+__all__ = ["NO_IDS", "Filter", "Product", "cast_scalar", "expected_edges", "one_value"]
 
 INT64 = np.dtype(np.int64)
 ISO_OPERANDS = frozenset({"a", "u"})
 NO_IDS = np.empty(0, np.int64)
 ZERO = ex.Const(np.int64(0), INT64)
-DENSE_SHARE = 8  # a u with more than size / this entries is gathered without branches
 
 
 class Filter(NamedTuple):
@@ -80,8 +79,8 @@ def _term(semiring, flipped: bool, a_dtype, u_dtype) -> Term:
 class Product(ABC):
     """C<M, replace> (accum)= A u over a semiring; a subclass runs it on its kind of device."""
 
-    __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "grows", "mask", "out", "replace", "scatter",
-                 "semiring", "term", "transposed", "u", "view")
+    __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "grows", "mask", "out", "replace", "semiring",
+                 "step", "term", "transposed", "u", "view")
 
     def __init__(self, out: VectorBlock, mask: Mask | None, view: MaskView, accum, replace: bool, A: MatrixBlock,
                  transposed: bool, u: VectorBlock, semiring, flipped: bool, changed: VectorBlock | None,
@@ -101,7 +100,7 @@ class Product(ABC):
         self.fresh = fresh
         self.grows = grows  # C's entries stay as they are: it only gets new ones, any of their terms
         self.term = _term(semiring, flipped, A.dtype, u.dtype)
-        self.scatter: Any = None  # what `push` has run, if it may be run again; see `engine.scatters`
+        self.step: Any = None  # what was run, if it may be run again; see `engine.scatters` and `engine.steps_cuda`
 
     @abstractmethod
     def push(self, limit: float) -> bool:
@@ -131,10 +130,6 @@ class Product(ABC):
         """The values of an iso block for the changed entries, if they are known to be equal; else None."""
         value = self.iso_value() if self.grows else None
         return None if value is None else np.array([cast_scalar(value, self.out.dtype)])
-
-    def looks_densely(self) -> bool:
-        """Whether a row is gathered whole, without branches, instead of entry by entry up to a terminal value."""
-        return not self.term.stops and self.u.nvals * DENSE_SHARE >= self.u.size
 
     def ids(self, A: MatrixBlock, swap: bool = False) -> tuple:
         """Global ids of the output's rows and of u's entries, as the kernels take them."""
@@ -175,6 +170,17 @@ class Product(ABC):
         if self.accum is not None:
             ops["ACC"] = accumulate(self.accum, out_dtype, term.dtype)
         return ops
+
+
+def expected_edges(u: VectorBlock, A: MatrixBlock) -> float:
+    """So many edges leave u, about: exact counting is left to push, unless u must be made a list for it."""
+    if u.format == "sparse":
+        return u.nvals
+    if u.queue is not None and u.queue[0] is A.indptr:
+        return u.queue[2]
+    if 2 * u.nvals >= u.size:  # what it lacks will be isolated vertices
+        return A.nvals
+    return u.nvals * (A.nvals / max(u.size, 1))
 
 
 def one_value(semiring, flipped: bool, term: Term, A: MatrixBlock, u: VectorBlock):

@@ -17,6 +17,7 @@ from spgraph.kernels.cpu._threads import parallel_for
 
 __all__ = ["CpuProduct"]
 
+DENSE_SHARE = 8  # a u with more than size / this entries is gathered without branches
 _kernels: dict = {}
 
 
@@ -94,7 +95,7 @@ class CpuProduct(Product):
         if not scatter.run(A, out, view, u, changed, kept and kept.thunk, limit):
             return False
         if self.mask is None or self.grows:
-            self.scatter = scatter
+            self.step = scatter
         if changed is not None:
             self.filter = None  # it was applied
         return True
@@ -121,7 +122,8 @@ class CpuProduct(Product):
         single = self.changed_value() if noting else None
         new_values = np.empty(out.size, out.dtype) if noting and single is None else EMPTY_BITS
         u_full = u.format == "full"
-        gather = "gather_all" if self.looks_densely() else "gather_until"
+        densely = not self.term.stops and u.nvals * DENSE_SHARE >= u.size
+        gather = "gather_all" if densely else "gather_until"  # whole, or entry by entry up to a terminal value
         key = (gather, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting, single is None,
                None if fresh or accum is None else accum.key)
         kernel = _kernels.get(key)

@@ -13,27 +13,18 @@ import numpy as np
 
 from semirings._cuda import C_TYPES
 from spgraph.block import MatrixBlock, VectorBlock
-from spgraph.block.width import index_dtype
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK
-from spgraph.engine.operators import settles, store
+from spgraph.engine.operators import settles
 from spgraph.engine.product import Product, cast_scalar
+from spgraph.engine.queues_cuda import NO_PREFIX, WARP, Found, accumulator, blocks_for, follows, marks, pad, queue
+from spgraph.engine.shares_cuda import row_shares
+from spgraph.engine.steps_cuda import EMPTY_INDICES, LONG_SHARE, PullStep, PushStep
 from spgraph.engine.vector_write import differences, write
 from spgraph.kernels.cuda.assemble import hardware_atomic
 
 __all__ = ["CudaProduct"]
 
-COUNT_BITS = 30  # of a result that holds edges and entries, see push.cuh
-COUNT_MASK = (1 << COUNT_BITS) - 1
-MOST_EDGES = 1 << (64 - COUNT_BITS)
-WARP = 32
-NO_THUNK = np.int8(0)
-NO_PREFIX = np.empty(0, np.int64)
-LAST_EPOCH = 255
-EMPTY_INDICES = np.empty(0, np.int32)
-LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
-WORK_OF_A_ROW = 8  # edges that a row costs as much as, besides its own
-LEAST_SHARE, MOST_SHARE, SHARES_PER_WARP = 256, 4096, 8  # edges that a warp takes at a time
-WARPS = 32  # of a multiprocessor, at least
+SHORT_ROWS = 4  # rows that are known to have no more entries are gathered by a thread each
 # u's first values are kept in shared memory if rows and columns lie by falling degree and each is read often
 HOT_EDGES, HOT_READS, HOT_SHARE, HOT_BLOCK = 1 << 22, 8, 1 / 8, 1024
 PAIR_READS = 4  # of a value, from which on it is worth to lay its id beside it
@@ -57,14 +48,12 @@ class CudaProduct(Product):
     # ---- push ------------------------------------------------------------------
     def push(self, limit: float) -> bool:
         """Scatter from the entries of u; False (and nothing done) if they have more than `limit` edges."""
-        out, u = self.out, self.u
-        if u.nvals > COUNT_MASK or self.A.nvals >= MOST_EDGES:  # such a list has no place in a packed result
-            return False
-        u.to_sparse()
+        out = self.out
         A = self.A.oriented(not self.transposed)
-        prefix, edges = _queue(u, A)
-        if edges > limit or min(edges, out.size) > COUNT_MASK:
+        made = queue(self.u, A, limit)
+        if made is None:
             return False
+        prefix, edges = made
         if self.fresh:
             self._push_new(A, prefix, edges, out, out.dtype)
         elif self.combines_in_place():
@@ -83,17 +72,15 @@ class CudaProduct(Product):
         u, view, term, device = self.u, self.view, self.term, self.device
         monoid, size = self.semiring.monoid, self.out.size
         iso = self.iso_value()
-        any_, follows = bool(monoid.terminal_any), _follows(A)
+        any_, following = bool(monoid.terminal_any), follows(A)
         summed = iso is None and not any_
         bitmap = edges * LONG_SHARE >= size and (not summed or dtype == term.dtype)
         single = None if iso is None else np.array([cast_scalar(iso, dtype)])
-        key = ("push list", *self.key(A), dtype, iso is None, follows, bitmap)
-        kernel = device.kernels.get(key)
-        if kernel is None:
-            kernel = self._make(key, "push.push_list", A, dtype, ISO_OUT=iso is not None, BITMAP=bitmap,
-                                NEXT=follows and not bitmap, VALUES=iso is None and any_)
+        key = ("push list", *self.key(A), dtype, iso is None, following, bitmap)
+        kernel = self.kernel(key, "push.push_list", A, dtype, ISO_OUT=iso is not None, BITMAP=bitmap,
+                             NEXT=following and not bitmap, VALUES=iso is None and any_)
         args = (prefix, edges, A.indptr, u.indices, u.values, A.indices, A.values, view.present, view.values)
-        ids, blocks = self.ids(A, swap=True), _blocks(edges, device)
+        ids, blocks = self.ids(A, swap=True), blocks_for(edges, device)
         if bitmap:
             xp = device.xp
             present = xp.zeros(size, np.uint8)
@@ -104,120 +91,54 @@ class CudaProduct(Product):
             result.set_bitmap_later(present, values, lambda: later.get()[0], iso=iso is not None,
                                     padding=monoid.start if summed else None, partition=self.out.partition)
             return
-        found = _Found(A, size, edges, dtype, single, self.out.partition)
+        found = Found(A, size, edges, dtype, single, self.out.partition)
         with device.lock:  # marks and accumulators are the device's, whichever thread asks
-            acc = _accumulator(device, size, monoid, term.dtype) if summed else EMPTY_BITS
-            found.later = kernel(u.nvals, (*args, *_marks(device, size), acc, found.indices, found.written,
+            acc = accumulator(device, size, monoid, term.dtype) if summed else EMPTY_BITS
+            found.later = kernel(u.nvals, (*args, *marks(device, size), acc, found.indices, found.written,
                                            found.prefix, *ids), blocks=blocks)
             if summed:
                 found.fetch(acc, monoid, reset=True)
         result.set_pending(found.settle)
 
     def _push_scatter(self, A: MatrixBlock, prefix, edges: int) -> None:
-        """C is combined with terms where it stands; what changes is listed, or marked if that may be much."""
-        u, view, out, changed, kept = self.u, self.view, self.out, self.changed, self.filter
-        device, size, dtype, monoid, grows = self.device, out.size, out.dtype, self.semiring.monoid, self.grows
+        """C is combined with terms where it stands."""
+        out, kept, grows, changed = self.out, self.filter, self.grows, self.changed
         if grows:
-            self.view = view = NO_MASK  # C's own presence says as much
+            self.view = NO_MASK  # C's own presence says as much
         out.writable_bitmap(full=True)
-        full = out.format == "full"
-        if not full and not grows:
-            _pad(out, monoid.start)
-        early = kept is not None and (grows or _is_monotone(kept.op, monoid))
-        noting = changed is not None
-        single = self.changed_value() if noting else None
-        bitmap = noting and grows and edges * LONG_SHARE >= size
-        follows = noting and not bitmap and _follows(A)
-        key = ("push scatter", *self.key(A), dtype, full, noting, follows, grows, bitmap, single is None,
-               (kept.op.key, kept.thunk.dtype) if early else None)
-        kernel = device.kernels.get(key)
-        if kernel is None:
-            kernel = self._make(key, "push.push_scatter", A, dtype, CHANGED=noting, C_FULL=full, GROWS=grows,
-                                BITMAP=bitmap, FILTER=early, NEXT=follows, VALUES=grows and single is None)
-        before, bits, values, partition = out.nvals, out.present, out.values, out.partition
-        args = (prefix, edges, A.indptr, u.indices, u.values, A.indices, A.values, view.present, view.values,
-                EMPTY_BITS if full else bits, values)
-        more = (kept.thunk if early else NO_THUNK, *self.ids(A, swap=True))
-        blocks, count = _blocks(edges, device), u.nvals
-        if bitmap:
-            marks = device.xp.zeros(size, np.uint8)
-            new_values = device.xp.empty(size, dtype) if single is None else single
-            later = kernel(count, (*args, marks, 1, EMPTY_INDICES, EMPTY_BITS if single is not None else new_values,
-                                   NO_PREFIX, *more), blocks=blocks)
-            changed.become(size, dtype)
-            changed.set_bitmap_later(marks, new_values, lambda: later.get()[0][0], iso=single is not None,
-                                     partition=partition)
-        else:
-            found = _Found(A, size, edges if noting else 0, dtype, single, partition)
-            with device.lock:
-                marks, epoch = _marks(device, size) if noting and not grows else (EMPTY_BITS, 0)
-                later = found.later = kernel(count, (*args, marks, epoch, found.indices, found.written, found.prefix,
-                                                     *more), blocks=blocks)
-                if noting and not grows:
-                    found.fetch(values, monoid, reset=False)  # now: later they may be others
-            if noting:
-                changed.become(size, dtype)
-                changed.set_pending(found.settle, partition=partition)
-        if not full:
-            out.set_bitmap_later(bits, values, lambda: before + later.get()[0][1], least=before,
-                                 padding=None if grows else monoid.start)
+        if out.format != "full" and not grows:
+            pad(out, self.semiring.monoid.start)
+        early = kept is not None and (grows or _is_monotone(kept.op, self.semiring.monoid))
+        bitmap = changed is not None and grows and edges * LONG_SHARE >= out.size
+        step = PushStep(self, A, bitmap, early)
+        step.run(A, out, self.u, self.view, changed, kept and kept.thunk, prefix, edges)
         if early:
-            self.filter = None
+            self.filter = None  # it was applied
+        if self.mask is None or grows:
+            self.step = step
 
     # ---- pull ------------------------------------------------------------------
     def pull(self) -> None:
         """Gather into every allowed row of C, in place."""
-        u, view, out, accum, changed = self.u, self.view, self.out, self.accum, self.changed
-        device, xp = self.device, out.device.xp
+        u, out, accum, fresh, device = self.u, self.out, self.accum, self.fresh, self.device
         A = self.A.oriented(self.transposed)
         u.to_bitmap()
-        fresh = self.fresh
         full = not fresh and accum is not None and (self.mask is None or not self.replace) and out.nvals == out.size
-        c_iso = full and out.iso
-        before = out.values if c_iso else EMPTY_BITS
-        if fresh or c_iso:
-            present = EMPTY_BITS if c_iso else xp.empty(out.size, np.uint8)
-            values = xp.empty(out.size, out.dtype)
-        else:
+        if not fresh and not (full and out.iso):
             out.writable_bitmap(full=full)
-            present, values = EMPTY_BITS if full else out.present, out.values
-        noting = changed is not None and not fresh
-        bits = xp.zeros(out.size, np.uint8) if noting else EMPTY_BITS
-        single = self.changed_value() if noting else None
-        listed = noting and single is None
-        new_values = xp.empty(out.size, out.dtype) if listed else EMPTY_BITS if single is None else single
-        u_full = u.format == "full"
-        dense = not self.term.stops
+        dense = not self.term.stops and not (A.longest is not None and A.longest <= SHORT_ROWS)
         paired = dense and self._pairs(A)
         hot = _hot_values(A, u, 8 if paired else u.dtype.itemsize, self.term.dtype) if dense else 0
-        key = ("pull", dense, hot, paired, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting,
-               listed, None if fresh or accum is None else accum.key)
-        kernel = device.kernels.get(key)
-        if kernel is None:
-            kernel = self._make(key, "pull.pull_all" if dense else "pull.pull_until", A, out.dtype, U_FULL=u_full,
-                                REPLACE=self.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh,
-                                CHANGED=noting, CHVALS=listed, HOT=hot, BY_ROW="i" in self.term.uses,
-                                **({"PAIRED": "1", "U": C_TYPES[u.dtype.name]} if paired else {}))
-        uvals = _paired(u, A.cols.to_global) if paired else u.values
-        args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, uvals, view.present, view.values,
-                present, values, before, bits, new_values if listed else EMPTY_BITS, *self.ids(A))
-        if dense:
-            shares, dtype = _shares(A), self.term.dtype
-            with device.lock:  # the giants' counters are the matrix's
-                later = kernel(shares.units, (*shares.args, xp.empty(shares.pieces, dtype),
-                                              xp.empty(shares.pieces, np.uint8), shares.arrived, *args),
-                               blocks=_hot_blocks(shares.units, device) if hot else None)
-        else:
-            later = kernel(A.nrows, args)
-        partition = out.partition
-        if full:
-            out.set_bitmap(out.present, values, out.size)
-        else:
-            out.set_bitmap_later(present, values, lambda: later.get()[0][0])
-        if noting:
-            changed.become(out.size, out.dtype)
-            changed.set_bitmap_later(bits, new_values, lambda: later.get()[0][1], iso=single is not None,
-                                     partition=partition)
+        shares = row_shares(A) if dense else None
+        step = PullStep(self, A, full=full, shares=shares, hot=hot, paired=_paired if paired else None,
+                        hot_blocks=_hot_blocks(shares.units, device) if shares is not None and hot else None)
+        step.run(A, out, u, self.view, self.changed)
+        if (self.mask is None or self.grows) and (not fresh or (accum is None and self.changed is None)):
+            self.step = step
+
+    def pair_consts(self) -> dict:
+        """Constants of a pull that reads values and ids side by side."""
+        return {"PAIRED": "1", "U": C_TYPES[self.u.dtype.name]}
 
     def _pairs(self, A: MatrixBlock) -> bool:
         """Whether every entry needs a value and a global id from the same place, and both fit 8 bytes."""
@@ -226,8 +147,12 @@ class CudaProduct(Product):
                 and A.nvals >= PAIR_READS * A.ncols)
 
     # ---- kernels ---------------------------------------------------------------
-    def _make(self, key, name: str, A: MatrixBlock, out_dtype, **consts):
+    def kernel(self, key: tuple, name: str, A: MatrixBlock, out_dtype, **consts) -> Any:
+        """The kernel of that name with this product's operators, made if there is none under that key."""
         device, monoid = self.device, self.semiring.monoid
+        kernel = device.kernels.get(key)
+        if kernel is not None:
+            return kernel
         ops = self.ops(out_dtype)
         if self.filter is not None:
             ops |= self.filter.ops(out_dtype)
@@ -268,22 +193,7 @@ def _hot_values(A: MatrixBlock, u: VectorBlock, size: int, dtype: np.dtype) -> i
         return 0
     device: Any = u.device
     count = (device.shared_memory - CACHE_BYTES - _rooms(HOT_BLOCK, dtype)) // size
-    return count if 0 < count < A.ncols and _shares(A).reads(A, count) >= HOT_SHARE * A.nvals else 0
-
-
-def _blocks(edges: int, device) -> int:
-    """Blocks of eight warps: 32 edges to a warp, as long as there are not more blocks than run at once."""
-    return max(1, min(-(-edges // (8 * WARP)), 6 * device.multiprocessors))
-
-
-def _unpacked(result: int) -> tuple[int, int]:
-    """Entries of a list, and their edges."""
-    return result & COUNT_MASK, result >> COUNT_BITS
-
-
-def _follows(A: MatrixBlock) -> bool:
-    """Whether a result is likely to be pushed through the same matrix."""
-    return A.nrows == A.ncols and A.rows is A.cols
+    return count if 0 < count < A.ncols and row_shares(A).reads(A, count) >= HOT_SHARE * A.nvals else 0
 
 
 def _is_monotone(op, monoid) -> bool:
@@ -292,140 +202,3 @@ def _is_monotone(op, monoid) -> bool:
     whole = monoid.type.np_type.kind != "f"
     down, up = label == "fmin" or (whole and label == "minimum"), label == "fmax" or (whole and label == "maximum")
     return (down and op.name in DOWNWARD) or (up and op.name in UPWARD)
-
-
-def _queue(u: VectorBlock, A: MatrixBlock) -> tuple[Any, int]:
-    """The running sum of row lengths along u's list, and the sum of all; may put the list into another order."""
-    if u.queue is not None and u.queue[0] is A.indptr:
-        return u.queue[1:]
-    device, xp, count = u.device, u.device.xp, u.nvals
-    key = "push queue", u.iso
-    kernel = device.kernels.get(key)
-    if kernel is None:
-        kernel = device.kernels[key] = device.kernel("queue.make", {"VALUES": not u.iso}, {})
-    indices, prefix = xp.empty(count, u.indices.dtype), xp.empty(count, np.int64)
-    values = EMPTY_BITS if u.iso else xp.empty(count, u.dtype)
-    later = kernel(count, (A.indptr, u.indices, u.values, indices, values, prefix))
-    edges = _unpacked(later.get()[0])[1]
-    u.set_sparse(indices, u.values if u.iso else values, iso=u.iso, sorted=count < 2)
-    u.queue = A.indptr, prefix, edges
-    return prefix, edges
-
-
-class _Found:
-    """The list that a push makes, with room for all that may come; how long it is, `later` will say."""
-
-    __slots__ = ("device", "indices", "indptr", "later", "partition", "prefix", "single", "values", "written")
-
-    def __init__(self, A: MatrixBlock, size: int, edges: int, dtype, single, partition):
-        xp, room = A.device.xp, min(edges, size)
-        self.device = A.device
-        self.indptr = A.indptr  # as it is now: the matrix may have another one when the length is known
-        self.indices = xp.empty(room, index_dtype(size))
-        self.single = single
-        self.values = xp.empty(room, dtype) if single is None else single
-        self.written = EMPTY_BITS if single is not None else self.values  # by the kernel
-        self.prefix = xp.empty(room, np.int64) if _follows(A) else NO_PREFIX
-        self.partition = partition
-        self.later: Any = None
-
-    def fetch(self, source, monoid, *, reset: bool) -> None:
-        """Values come from their places in `source`, which get the identity back if it is to be `reset`."""
-        device = self.device
-        key = "queue fetch", source.dtype, self.values.dtype, reset, monoid.key
-        kernel = device.kernels.get(key)
-        if kernel is None:
-            kernel = device.kernels[key] = device.kernel(
-                "queue.fetch", {"RESET": reset, "IDENTITY": monoid.start},
-                {"STORE": store(source.dtype, self.values.dtype)})
-        kernel(self.indices.size, (self.later.places()[0], self.indices, source, self.values))
-
-    def settle(self, block: VectorBlock) -> None:
-        """The list becomes the content of a block; waits for its length."""
-        result = self.later.get()[0]
-        count, edges = _unpacked(result[0] if type(result) is tuple else result)
-        indices, sorted_ = self.indices[:count], count < 2
-        if self.single is not None:
-            block.set_sparse(indices, self.single, iso=True, sorted=sorted_, partition=self.partition)
-        else:
-            block.set_sparse(indices, self.values[:count], sorted=sorted_, partition=self.partition)
-        if self.prefix.size:
-            block.queue = self.indptr, self.prefix, edges  # more than `count` of it means nothing
-
-
-def _marks(device, size: int) -> tuple[Any, int]:
-    """A byte per position and the number that marks those that this push has found; only every 255th clears."""
-    key = "marks", size
-    marks, epoch = device.kernels.get(key, (None, 0))
-    if marks is None:
-        marks = device.xp.zeros(-(-size // 4) * 4, np.uint8)  # whole words, see set_mark
-    elif epoch == LAST_EPOCH:
-        device.clear(marks)
-        epoch = 0
-    device.kernels[key] = marks, epoch + 1
-    return marks, epoch + 1
-
-
-def _accumulator(device, size: int, monoid, dtype):
-    """A value per position, all the identity; pushes leave it so."""
-    key = "acc", size, monoid.start.tobytes(), dtype
-    values = device.kernels.get(key)
-    if values is None:
-        values = device.kernels[key] = device.filled(size, monoid.start, dtype)
-    return values
-
-
-def _pad(out: VectorBlock, identity) -> None:
-    """Absent positions of a bitmap get the identity."""
-    if out.padding is not None and out.padding.tobytes() == identity.tobytes():
-        return
-    device = out.device
-    key = "push pad", out.dtype, identity.tobytes()
-    kernel = device.kernels.get(key)
-    if kernel is None:
-        kernel = device.kernels[key] = device.kernel("queue.pad", {"IDENTITY": identity}, {})
-    kernel(out.size, (out.present, out.values))
-    out.padding = identity
-
-
-class _Shares:
-    """The rows of a matrix in shares of about equal work, its giants in pieces; see pull.cuh."""
-
-    __slots__ = ("_reads", "args", "arrived", "pieces", "units")
-
-    def __init__(self, A: MatrixBlock):
-        device: Any = A.device
-        xp = device.xp
-        work = A.indptr.astype(np.int64) + xp.arange(A.nrows + 1, dtype=np.int64) * WORK_OF_A_ROW
-        all_work = A.nvals + A.nrows * WORK_OF_A_ROW
-        share = LEAST_SHARE
-        while share < MOST_SHARE and share * SHARES_PER_WARP * WARPS * device.multiprocessors < all_work:
-            share *= 2
-        starts = xp.searchsorted(work, xp.arange(-(-all_work // share) + 1, dtype=np.int64) * share)
-        starts = xp.minimum(starts, A.nrows)
-        lengths = A.indptr[1:] - A.indptr[:-1]
-        giants = xp.flatnonzero(lengths > share)
-        pieces = -(-lengths[giants].astype(np.int64) // share)
-        first = xp.zeros(giants.size + 1, np.int64)
-        xp.cumsum(pieces, out=first[1:])
-        numbers = xp.arange(int(device.to_host(first[-1:])[0]), dtype=np.int64)
-        piece_of = xp.searchsorted(first, numbers, side="right") - 1
-        small = index_dtype(A.nrows)
-        self.pieces = numbers.size
-        self.units = self.pieces + starts.size - 1
-        self.args = (starts.astype(small), starts.size - 1, giants.astype(small), first, piece_of.astype(small),
-                     self.pieces, share)
-        self.arrived = xp.zeros(giants.size, np.uint32)
-        self._reads: dict[int, int] = {}
-
-    def reads(self, A: MatrixBlock, count: int) -> int:
-        """Entries in the first `count` rows; by falling degree, about as many are in the first columns."""
-        if count not in self._reads:
-            self._reads[count] = int(A.device.to_host(A.indptr[count:count + 1])[0])
-        return self._reads[count]
-
-
-def _shares(A: MatrixBlock) -> _Shares:
-    if A.shares is None:
-        A.shares = _Shares(A)
-    return A.shares

@@ -36,7 +36,7 @@ SPARSE_SHARE = 4  # a list drives the loop if it is shorter than size / this
 class Leaf(NamedTuple):
     """A vector operand."""
 
-    block: VectorBlock
+    block: Any  # VectorBlock, or VectorParts
 
 
 class Apply(NamedTuple):
@@ -192,7 +192,7 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
     if not fresh and any(block is out for block in plan.blocks):
         out.expand()  # it is updated while it is read, position by position
     signature = plan.signature(tree)
-    scalars = [uniform(out.size, value, out.device) for value in plan.scalars]
+    scalars = [_Everywhere(value) for value in plan.scalars]
     write_chain(out, view, mask is None or not replace, accum, fresh, signature,
                 lambda: plan.printable(tree, signature), plan.blocks + scalars, dtype_of(tree), plan.positional)
 
@@ -238,6 +238,16 @@ def _chain_leaf(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: Ve
 def dtype_of(tree) -> np.dtype:
     """dtype that a tree yields."""
     return tree.block.dtype if type(tree) is Leaf else tree.op.return_type.np_type
+
+
+class _Everywhere:
+    """A scalar as a leaf of a chain: what of a full, iso block its kernel asks for."""
+
+    __slots__ = ("values",)
+    format, present = "full", None
+
+    def __init__(self, value: np.generic):
+        self.values = np.array([value])
 
 
 def uniform(size: int, value, device: Device) -> VectorBlock:

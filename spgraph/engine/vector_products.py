@@ -15,16 +15,15 @@ from typing import Any
 from semirings import binary
 from spgraph import context
 from spgraph.block import MatrixBlock, VectorBlock
-from spgraph.engine.mask import NO_MASK, Mask, view_mask
+from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView, view_mask
 from spgraph.engine.plan import CPU_COSTS, GPU_COSTS, push_limit
-from spgraph.engine.product import Filter, Product
+from spgraph.engine.product import Filter, Product, expected_edges
 from spgraph.engine.products_cpu import CpuProduct
-from spgraph.engine.scatters import Scatter
 from spgraph.engine.vector_elementwise import vector_select
 from spgraph.engine.vector_write import differences
 from spgraph.kernels.cpu._threads import threads
 
-__all__ = ["mxv"]
+__all__ = ["edges_limit", "mxv"]
 
 # Making the CSR of the transpose costs about this many gathers per entry; it is
 # made once the work that it would have saved adds up to that.
@@ -43,11 +42,11 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     """
     statement = (semiring, accum, replace, transposed, flipped, mask is None, changed is None,
                  None if changed_if is None else changed_if[0])
-    scatter = A.scatters.get(statement)
-    if scatter is not None and _again(scatter, out, mask, A, transposed, u, changed, changed_if, direction):
+    known = A.scatters.get(statement)
+    if known is not None and _again(known, out, mask, A, transposed, u, changed, changed_if, direction):
         return
     inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
-    fresh = (accum is None and (mask is None or replace)) or out.nvals == 0
+    fresh = (accum is None and (mask is None or replace)) or (out.bounds()[0] == 0 and out.nvals == 0)
     if out is u and (not fresh or inner is not outer):
         u = u.copy()
     if u.partition is not inner:
@@ -58,24 +57,25 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     own = mask is not None and mask.block is out and not fresh
     grows = bool(mask is not None and own and accum is None and mask.complement and mask.structural
                  and semiring.monoid.terminal_any)
-    view = view_mask(mask, out.size, outer, copy=own and not grows)
     if grows:  # C<!s(C)> = any product: the same as keeping what is there
-        if not view.allowed:
+        allowed = out.size - out.nvals
+        if not allowed:
             if changed is not None:
                 changed.become(out.size, out.dtype)
             return
         accum = binary.first[out.dtype]
+        view = MaskView("sc", out.writable_bitmap().present, EMPTY_BITS, allowed)
+    else:
+        view = view_mask(mask, out.size, outer, copy=own)
     kept = None if changed_if is None else Filter(*changed_if)
     kind = _product_of(out)
     product = kind(out, mask, view, accum, replace, A, transposed, u, semiring, flipped, changed, kept, fresh, grows)
     allowed = view.allowed if view.code else out.size
-    limit = _limit(A, transposed, allowed, product.term.stops, u, out.device.on_host, direction)
-    if limit is None or _expected_edges(product) > limit or not product.push(limit):
+    limit = edges_limit(A, transposed, allowed, product.term.stops, u, out.device.on_host, direction)
+    if limit is None or expected_edges(u, A) > limit or not product.push(limit):
         product.pull()
-    elif product.scatter is not None:
-        if len(A.scatters) >= KEPT:
-            A.scatters.clear()
-        A.scatters[statement] = product.scatter
+    if product.step is not None:
+        _keep(A, statement, product)
     if changed is not None:
         if fresh:
             changed.assume(out.copy() if overwritten is None else differences(overwritten, out))
@@ -83,18 +83,47 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
             vector_select(changed, None, None, False, changed, *changed_if)
 
 
-def _again(scatter: Scatter, out: VectorBlock, mask: Mask | None, A: MatrixBlock, transposed: bool, u: VectorBlock,
+def _keep(A: MatrixBlock, statement: tuple, product: Product) -> None:
+    """What was run may be run again."""
+    if len(A.scatters) >= KEPT and statement not in A.scatters:
+        A.scatters.clear()
+    if product.out.device.on_host:
+        A.scatters[statement] = product.step
+        return
+    from spgraph.engine.steps_cuda import Steps
+
+    A.scatters.setdefault(statement, Steps(product)).add(product.step)
+
+
+def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, transposed: bool, u: VectorBlock,
            changed: VectorBlock | None, changed_if: tuple | None, direction: str | None) -> bool:
     """Run what was run before; False if the operands are stored in another way, or pulling may be cheaper."""
     thunk = None if changed_if is None else changed_if[1]
-    rows_of_u = A.oriented(not transposed)
-    if not scatter.fits(rows_of_u, out, mask, u):
-        return False
-    allowed = out.size if mask is None else out.size - out.nvals
     missed = A.missed
-    limit = _limit(A, transposed, allowed, scatter.term.stops, u, True, direction)
-    if limit is not None and u.nvals <= limit and scatter.run(rows_of_u, out, NO_MASK, u, changed, thunk, limit):
-        return True
+    device: Any = out.device
+    if device.on_host:
+        rows_of_u = A.oriented(not transposed)
+        if not known.fits(rows_of_u, out, mask, u):
+            return False
+        allowed = out.size if mask is None else out.size - out.nvals
+        limit = edges_limit(A, transposed, allowed, known.term.stops, u, True, direction)
+        if limit is not None and u.nvals <= limit and known.run(rows_of_u, out, NO_MASK, u, changed, thunk, limit):
+            return True
+    elif out is not u:
+        inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
+        if u.partition is not inner:
+            u.rehome(inner)
+        if out.partition is not outer:
+            out.rehome(outer)
+        allowed = out.size if mask is None else out.size - out.nvals
+        if allowed and (known.fresh or allowed < out.size or out.nvals):
+            limit = edges_limit(A, transposed, allowed, known.stops, u, False, direction)
+            step = known.run(A, transposed, out, mask, u, changed, thunk, limit)
+            if step is not None:
+                device.counters.products += 1
+                if changed is not None and changed_if is not None and not step.early:
+                    vector_select(changed, None, None, False, changed, *changed_if)
+                return True
     A.missed = missed  # it will be counted yet
     return False
 
@@ -109,18 +138,8 @@ def _product_of(out: VectorBlock) -> type[Product]:
     return CudaProduct
 
 
-def _expected_edges(product: Product) -> float:
-    """So many edges leave u, about: exact counting is left to push, unless u must be made a list for it."""
-    u, A = product.u, product.A
-    if u.format == "sparse":
-        return u.nvals
-    if 2 * u.nvals >= u.size:  # what it lacks will be isolated vertices
-        return A.nvals
-    return u.nvals * (A.nvals / max(u.size, 1))
-
-
-def _limit(A: MatrixBlock, transposed: bool, allowed: int, stops: bool, u: VectorBlock, on_host: bool,
-           direction: str | None) -> float | None:
+def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_host: bool,
+                direction: str | None) -> float | None:
     """Edges that push may look at, where `allowed` rows may be written; None to pull at once."""
     direction = direction or context.current().direction
     if direction != "auto":

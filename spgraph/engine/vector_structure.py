@@ -99,6 +99,8 @@ def _place(block: VectorBlock, local: int) -> tuple[int, bool]:
 
 def vector_get(block: VectorBlock, i: int):
     """The value at global id i (a NumPy scalar), or None."""
+    if block.format == "full" and not block.iso and not block.partition.natural:  # one transfer
+        return block.device.to_host(block.values[block.partition.to_local[i:i + 1]])[0]
     at = block.partition.local_of(i)
     if block.format == "sparse":
         at, found = _place(block, at)

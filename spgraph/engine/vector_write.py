@@ -46,15 +46,17 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
 
 
 def _take(out: VectorBlock, T: VectorBlock, shared: bool) -> None:
-    if shared:
-        if T is out:
-            return
-        T = T.copy()
+    if shared and T is out:
+        return
     values = cast_values(out.device, T.values, out.dtype)
+    indices, present = T.indices, T.present
+    if shared:
+        values = values.copy() if values is T.values else values
+        indices, present = (None if array is None else array.copy() for array in (indices, present))
     if T.format == "sparse":
-        out.set_sparse(T.indices, values, iso=T.iso, sorted=T.sorted)
+        out.set_sparse(indices, values, iso=T.iso, sorted=T.sorted)
     else:
-        out.set_bitmap(T.present, values, T.nvals, iso=T.iso)
+        out.set_bitmap(present, values, T.nvals, iso=T.iso)
         out.downward = T.downward and out.dtype == T.dtype
 
 

@@ -19,7 +19,7 @@ def build_matrix(csr: Csr, order: str | None = None):
     """
     from spgraph import context
     from spgraph._room import making
-    from spgraph.block import MatrixBlock
+    from spgraph.exchange.matrix_parts import matrix_storage
 
     device = context.device()
     iso = np.ndim(csr.values) == 0
@@ -27,7 +27,7 @@ def build_matrix(csr: Csr, order: str | None = None):
     if iso:
         values = np.full(min(csr.indices.size, 1), values)
     with making(csr.report.source, device):
-        block = MatrixBlock(csr.nrows, csr.ncols, values.dtype, device=device)
+        block = matrix_storage(csr.nrows, csr.ncols, values.dtype, device)
         iso = iso and values.size == 1
         indptr, indices = device.to_device(csr.indptr), device.to_device(csr.indices)
         values = values if iso else device.to_device(values)

@@ -139,7 +139,8 @@ def _by_suffix(path) -> str | None:
     if suffix in PACKED:
         suffix = os.path.splitext(stem)[1]
     if suffix in OTHERS:
-        raise InvalidValue(f"{os.fspath(path)}: {suffix} is not among the formats here: use {OTHERS[suffix]}")
+        raise InvalidValue(f"{os.fspath(path)}: {suffix} is not among the formats here, which are "
+                           f"{', '.join(SUFFIXES)}: use {OTHERS[suffix]}")
     return SUFFIXES.get(suffix)
 
 

@@ -61,17 +61,21 @@ class Table:
         Whether further fields in a line are ignored.
     hint : str
         What to say where an "i" column holds something else.
+    longer : str
+        What to say of a line with more fields than that.
     """
 
     def __init__(
-        self, text: Text, start: int, fields: int, *, marks: bytes, letter=b"", comma=b"", more=False, hint=""
-    ):
+        self, text: Text, start: int, fields: int, *, marks: bytes, letter=b"", comma=b"", more=False, hint="",
+        longer="",
+    ):  # fmt: skip
         self.text = text
         self.start = start
         self.fields = fields
         self.letter = letter
         self.comma = comma
         self.hint = hint
+        self.longer = longer
         self._flags = (ord(letter or b"\0"), marks[0], marks[-1], ord(comma or b"\0"), fields, int(more))
         self._work = len(text.data) - start
         self._split, self._integers, self._decimals = _kernels()
@@ -229,7 +233,8 @@ class Table:
             wanted += f" separated by {self.comma.decode()!r}"
         if self.letter:
             wanted = f"{self.letter.decode()!r} and {wanted}"
-        return self.text.error(offset, f"got {line!r}, expected {wanted}")
+        longer = len(line.split(self.comma.decode() or None)) > self.fields
+        return self.text.error(offset, f"got {line!r}, expected {wanted}{self.longer if longer else ''}")
 
     def _bad_number(self, trouble: _Unfit, tried: str, kind: str) -> FormatError:
         token = self._token(trouble.offset)[:60].decode("utf-8", "replace")

@@ -28,6 +28,7 @@ MARKS = b"#%"
 NUMBER = re.compile(rb"[+-]?[0-9]+\Z")
 LABEL = re.compile(r"[^\s,;#%][^\s,;]*")
 HINT = "; ids=str reads ids as text"
+LISTS = "; lists of neighbours, as LDBC's validation graphs are, are not read: write each edge as a line"
 
 
 def read_edgelist(
@@ -111,7 +112,8 @@ def edgelist_edges(text: Text, *, weights=True, ids=None, relabel=True, vertices
         shape.take_ids(str if note.ids == "text" else int)
     if shape.ids is str:
         return _note.apply_dtype(_text_edges(text, shape, relabel, vertices, note), note)
-    table = Table(text, shape.start, shape.fields, marks=MARKS, comma=shape.comma, more=shape.more, hint=HINT)
+    table = Table(text, shape.start, shape.fields, marks=MARKS, comma=shape.comma, more=shape.more, hint=HINT,
+                  longer=LISTS)  # fmt: skip
     rows, cols, *values = table.read("iin"[: shape.fields])
     for column in (rows, cols):
         table.check_range(column, 0, None, "id")
@@ -168,7 +170,7 @@ class _Shape:
             else:
                 self.ids = str
         if len(words) < 2 or (weights and len(words) > 3):
-            hint = "; weights=False ignores all columns after the second" if len(words) > 3 else ""
+            hint = f"; weights=False ignores all columns after the second{LISTS}" if len(words) > 3 else ""
             raise text.error(at, f"got {text.line_at(at)!r}, expected 'u v' or 'u v weight'{hint}")
         if weights:
             self.fields = len(words)
@@ -260,7 +262,8 @@ def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices, note=None) -
         words = shape.split(line)
         excess = len(words) > shape.fields and not shape.more
         if len(words) < shape.fields or excess or not words[0] or not words[1]:
-            raise text.error(at, f"got {text.line_at(at)!r}, expected {shape.fields} fields")
+            longer = LISTS if len(words) > shape.fields else ""
+            raise text.error(at, f"got {text.line_at(at)!r}, expected {shape.fields} fields{longer}")
         sources.append(_decode(text, at, words[0]))
         targets.append(_decode(text, at, words[1]))
         numbers.extend(words[2:3] if shape.fields == 3 else ())

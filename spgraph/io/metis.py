@@ -184,7 +184,7 @@ class _Column(Text):
 # ---- header ---------------------------------------------------------------------
 def _read_header(text: Text, fmt) -> _Header:
     if (zero := text.data.find(b"\0")) >= 0:
-        hint = "WebGraph's files, BVGraph, are not read"
+        hint = "WebGraph's files, BVGraph, are not read; its ArcListASCIIGraph writes edge lists, which are"
         raise text.error(zero, f"this is not a text file: it holds a zero byte ({hint})")
     at, line = next(text.lines(b"%"), (len(text.data), b""))
     words = [word.decode("utf-8", "replace") for word in line.split()]

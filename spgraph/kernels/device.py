@@ -61,6 +61,7 @@ class Device:
     on_host = True
     xp: Any = np
     host_copies = True
+    group: Any = None  # itself, if it is several devices: an `exchange.Group`
 
     def __init__(self) -> None:
         self.kernels: dict = {}

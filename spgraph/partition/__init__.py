@@ -7,6 +7,10 @@ lines). Objects carry their partition; the engine aligns operands whose
 partitions differ by rewriting one of them in place (``rehome``), which changes
 nothing that a caller can see.
 
+On several devices, `assign` first says which part owns each vertex: by name (`names`), by a
+function of the user's or as an array. `report` says what that costs, `plot` draws it, and
+`lay_out` makes of it the order in which all vertices lie, part by part.
+
 Partitions are compared by identity. The arrays of one lie on one device; `Partition.on`
 gives the same one elsewhere, always the same object.
 """
@@ -19,8 +23,29 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from spgraph.kernels.device import HOST, Device
+from spgraph.partition._choice import assign, names
+from spgraph.partition._minimised import border, metis
+from spgraph.partition._order import lay_out
+from spgraph.partition._owners import biased_random, contiguous, random
+from spgraph.partition._plot import plot
+from spgraph.partition._report import Report, report
 
-__all__ = ["NATURAL", "Partition", "by_degree"]
+__all__ = [
+    "NATURAL",
+    "Partition",
+    "Report",
+    "assign",
+    "biased_random",
+    "border",
+    "by_degree",
+    "contiguous",
+    "lay_out",
+    "metis",
+    "names",
+    "plot",
+    "random",
+    "report",
+]
 
 
 class Partition:

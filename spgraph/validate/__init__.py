@@ -86,7 +86,7 @@ NAMES = (
 )
 
 
-def validate_bfs(graph, source, parent, level=None) -> ValidationReport:
+def validate_bfs(graph, source, parent, level=None, *, labels=None) -> ValidationReport:
     """Check BFS parents, and levels if given, by Graph500's rules.
 
     Parameters
@@ -99,6 +99,8 @@ def validate_bfs(graph, source, parent, level=None) -> ValidationReport:
         negative one) are not reached.
     level : Vector or array of int, optional
         Default: the depth in the tree.
+    labels : sequence, optional
+        What problems call the vertices, by number. Default: the Matrix's own labels, else their numbers.
 
     Returns
     -------
@@ -113,23 +115,22 @@ def validate_bfs(graph, source, parent, level=None) -> ValidationReport:
     >>> print(validate_bfs(path, 0, [0, 0, -1]).rules[3])
     rule 4 FAIL the tree holds all that the source reaches: edge 1 -> 2 leaves the tree
     """
-    edges = as_edges(graph, "validate_bfs")
-    xp, n = edges.xp, edges.n
-    source = check_source(source, n, "validate_bfs")
+    edges = as_edges(graph, "validate_bfs", labels)
+    source = check_source(source, edges.n, "validate_bfs")
     parent = as_ids(parent, edges, "parent", "validate_bfs")
-    cycles, depth, hangs = check_tree(xp, parent, source)
+    cycles, depth, hangs = check_tree(edges, parent, source)
     spans = None
     if level is None:
         level = depth
     else:
         level = as_ids(level, edges, "level", "validate_bfs")
-        spans = check_levels(xp, parent, level, source, hangs)
+        spans = check_levels(edges, parent, level, source, hangs)
     in_tree = parent >= 0
     long, leaving, absent = edge_rules(edges, source, parent, level, in_tree)
     return _report((cycles, spans, long, leaving, absent), "one level", in_tree, edges)
 
 
-def validate_sssp(graph, source, dist, parent=None, *, rtol=None) -> ValidationReport:
+def validate_sssp(graph, source, dist, parent=None, *, rtol=None, labels=None) -> ValidationReport:
     """Check shortest distances, and the tree of parents if given.
 
     Without parents the rules are asked of some tree of tight edges (those with
@@ -148,6 +149,8 @@ def validate_sssp(graph, source, dist, parent=None, *, rtol=None) -> ValidationR
     rtol : float, optional
         Relative error that a sum may have; default: none among integers, 8
         units in the last place of the narrower of the float types.
+    labels : sequence, optional
+        As for `validate_bfs`.
 
     Returns
     -------
@@ -162,18 +165,17 @@ def validate_sssp(graph, source, dist, parent=None, *, rtol=None) -> ValidationR
     >>> print(validate_sssp(graph, 0, [0, 1, 5]).rules[2])
     rule 3 FAIL edges span at most their weight: edge 1 -> 2 of weight 1 joins distances 1 and 5
     """
-    edges = as_edges(graph, "validate_sssp")
-    xp, n = edges.xp, edges.n
-    source = check_source(source, n, "validate_sssp")
+    edges = as_edges(graph, "validate_sssp", labels)
+    source = check_source(source, edges.n, "validate_sssp")
     dist, reached = as_values(dist, edges, "dist", "validate_sssp")
-    slack = Slack(xp, dist, edges.weights, rtol)
+    slack = Slack(edges, dist, rtol)
     if parent is None:
         parent = tight_tree(edges, slack, reached, source)
     else:
         parent = as_ids(parent, edges, "parent", "validate_sssp")
-    cycles, _, _ = check_tree(xp, parent, source)
+    cycles, _, _ = check_tree(edges, parent, source)
     if cycles is None:
-        cycles = check_distances(xp, dist, reached, parent, source)
+        cycles = check_distances(edges, dist, reached, parent, source)
     problems = weighted_edge_rules(edges, source, parent, reached, slack)
     return _report((cycles, *problems), "their weight", reached, edges)
 

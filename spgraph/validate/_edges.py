@@ -2,11 +2,12 @@
 
 Data encoding: `Rows` is a CSR, whose pieces are ranges of entries; `EdgeList` an undirected
 list, whose pieces are slices, each given in both directions. A piece is (rows, columns, weights);
-weights are an array, or one number for all.
+weights are an array, or one number for all. `name` says what problems call a vertex.
 """
 
 from __future__ import annotations
 
+import copy
 import operator
 import os
 import sys
@@ -63,6 +64,7 @@ class EdgeList:
         self.cols = cols
         self.weights = np.True_ if weights is None else weights
         self.xp = library(rows)
+        self.name: Callable[[int], Any] = int
 
     def pieces(self) -> list[tuple[slice, bool]]:
         """Keys of the pieces: a slice, and whether it is turned round."""
@@ -89,6 +91,7 @@ class Rows:
         self.indices = indices.astype(narrow(self.n), copy=False)
         self.weights = weights
         self.xp = xp
+        self.name: Callable[[int], Any] = int
 
     def pieces(self) -> list[slice]:
         """Keys of the pieces."""
@@ -130,10 +133,20 @@ def each_piece(edges: EdgeList | Rows, look: Callable) -> list:
         return list(pool.map(lambda key: look(*edges.load(key)), edges.pieces()))
 
 
-def as_edges(graph: Any, where: str) -> EdgeList | Rows:
-    """Any kind of graph, checked."""
-    if isinstance(graph, EdgeList):
-        return graph
+def as_edges(graph: Any, where: str, labels: Any = None) -> EdgeList | Rows:
+    """Any kind of graph, checked, and with names for its vertices if it has `labels`, its own or these."""
+    edges = graph if isinstance(graph, EdgeList) else _as_rows(graph, where)
+    labels = getattr(graph, "labels", None) if labels is None else labels
+    if labels is None:
+        return edges
+    if len(labels) != edges.n:
+        raise DimensionMismatch(f"{where}: there are {len(labels)} labels, but the graph has {edges.n} vertices")
+    named = copy.copy(edges)
+    named.name = lambda vertex: labels[int(vertex)] if 0 <= vertex < edges.n else vertex  # wrong parents are anything
+    return named
+
+
+def _as_rows(graph: Any, where: str) -> Rows:
     parts: Any
     if hasattr(graph, "tocsr"):
         csr = graph.tocsr()

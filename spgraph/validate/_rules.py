@@ -7,6 +7,7 @@ and be tight.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from spgraph.validate._edges import each_piece, narrow
@@ -17,7 +18,7 @@ __all__ = ["edge_rules", "weighted_edge_rules"]
 
 def edge_rules(edges: Any, source: int, parent: Any, level: Any, in_tree: Any) -> tuple:
     """Problems with rules 3, 4 and 5 of BFS."""
-    xp, n = edges.xp, edges.n
+    xp, n, name = edges.xp, edges.n, edges.name
     far = n + 1  # the level of what is not reached
     level = xp.where(in_tree & (level >= 0), xp.minimum(level, n), far).astype(narrow(n))
     parent = parent.astype(narrow(n))
@@ -30,9 +31,10 @@ def edge_rules(edges: Any, source: int, parent: Any, level: Any, in_tree: Any) -
             return None, None
         u, v = _first(rows, cols, long)
         end = "none" if int(level[v]) == far else level[v]
-        return f"edge {u} -> {v} joins levels {level[u]} and {end}", _leaving(rows, cols, long, in_tree)
+        problem = f"edge {name(u)} -> {name(v)} joins levels {level[u]} and {end}"
+        return problem, _leaving(rows, cols, long, in_tree, name)
 
-    return *_first_problems(each_piece(edges, look)), _absent(parent, source, found)
+    return *_first_problems(each_piece(edges, look)), _absent(parent, source, found, name)
 
 
 def weighted_edge_rules(edges: Any, source: int, parent: Any, reached: Any, slack: Slack) -> tuple:
@@ -50,13 +52,13 @@ def weighted_edge_rules(edges: Any, source: int, parent: Any, reached: Any, slac
         long = start & (~end | over)
         if not bool(long.any()):
             return None, None
-        return _described(rows, cols, weights, long & end, slack), _leaving(rows, cols, long, reached)
+        return _described(rows, cols, weights, long & end, slack), _leaving(rows, cols, long, reached, edges.name)
 
     long_edge, leaving = _first_problems(each_piece(edges, look))
     fits[source] = True
     loose = found & ~fits
     spans = _loose(edges, parent, loose, slack) if bool(loose.any()) else None
-    return spans, long_edge, leaving, _absent(parent, source, found)
+    return spans, long_edge, leaving, _absent(parent, source, found, edges.name)
 
 
 def _first_problems(pieces: list[tuple[str | None, str | None]]) -> tuple[str | None, str | None]:
@@ -70,12 +72,12 @@ def _first(rows: Any, cols: Any, wrong: Any) -> tuple[int, int]:
     return int(rows[k]), int(cols[k])
 
 
-def _leaving(rows: Any, cols: Any, long: Any, in_tree: Any) -> str | None:
+def _leaving(rows: Any, cols: Any, long: Any, in_tree: Any, name: Callable[[int], Any]) -> str | None:
     out = long & in_tree[rows] & ~in_tree[cols]
     if not bool(out.any()):
         return None
     u, v = _first(rows, cols, out)
-    return f"edge {u} -> {v} leaves the tree"
+    return f"edge {name(u)} -> {name(v)} leaves the tree"
 
 
 def _described(rows: Any, cols: Any, weights: Any, wrong: Any, slack: Slack) -> str | None:
@@ -96,10 +98,10 @@ def _loose(edges: Any, parent: Any, loose: Any, slack: Slack) -> str | None:
     return None
 
 
-def _absent(parent: Any, source: int, found: Any) -> str | None:
+def _absent(parent: Any, source: int, found: Any, name: Callable[[int], Any]) -> str | None:
     missing = (parent >= 0) & ~found
     missing[source] = False
     if not bool(missing.any()):
         return None
     v = int(missing.argmax())
-    return f"there is no edge {int(parent[v])} -> {v}"
+    return f"there is no edge {name(int(parent[v]))} -> {name(v)}"

@@ -14,18 +14,17 @@ class Slack:
 
     Parameters
     ----------
-    xp : module
-        NumPy or CuPy.
+    edges : EdgeList or Rows
+        Of its weights only the type matters here.
     dist : array, shape (n,)
-    weights : array or NumPy scalar
-        All of them; only their type matters here.
     rtol : float or None
         Relative error of a sum; None: 0 among integers, else 8 units in the last place.
     """
 
-    def __init__(self, xp: Any, dist: Any, weights: Any, rtol: float | None):
+    def __init__(self, edges: Any, dist: Any, rtol: float | None):
+        weights = edges.weights
         floats = [array.dtype for array in (dist, weights) if array.dtype.kind == "f"]
-        self.xp = xp
+        self.xp, self.name = edges.xp, edges.name
         self.wide = np.float64 if floats or _too_large(dist) or _too_large(weights) else np.int64
         self.dist = dist.astype(self.wide)
         if rtol is None and self.wide is np.float64:
@@ -47,7 +46,8 @@ class Slack:
 
     def describe(self, u: int, v: int, weight: Any) -> str:
         """An edge and what it joins."""
-        return f"edge {u} -> {v} of weight {self._widened(weight)} joins distances {self.dist[u]} and {self.dist[v]}"
+        edge = f"edge {self.name(u)} -> {self.name(v)} of weight {self._widened(weight)}"
+        return f"{edge} joins distances {self.dist[u]} and {self.dist[v]}"
 
     def _widened(self, weights: Any) -> Any:
         return weights.astype(self.wide)

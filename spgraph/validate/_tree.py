@@ -15,15 +15,15 @@ from spgraph.validate._edges import each_piece
 __all__ = ["check_distances", "check_levels", "check_tree", "tight_tree"]
 
 
-def check_tree(xp: Any, parent: Any, source: int) -> tuple[str | None, Any, Any]:
+def check_tree(edges: Any, parent: Any, source: int) -> tuple[str | None, Any, Any]:
     """What is wrong with the tree, the depths (-1: none), and which vertices hang from the source."""
-    n = parent.size
+    xp, n, name = edges.xp, edges.n, edges.name
     nothing = xp.full(n, -1), xp.zeros(n, bool)
     if int(parent[source]) != source:
-        return f"the parent of the source {source} is {parent[source]}, not itself", *nothing
+        return f"the parent of the source {name(source)} is {name(parent[source])}, not itself", *nothing
     if int(parent.max()) >= n:
         v = int(parent.argmax())
-        return f"the parent of {v} is {parent[v]}, there are {n} vertices", *nothing
+        return f"the parent of {name(v)} is {parent[v]}, there are {n} vertices", *nothing
     in_tree = parent >= 0
     above = xp.where(in_tree, parent, xp.arange(n))
     depth = (in_tree & (xp.arange(n) != source)).astype(np.int64)
@@ -36,38 +36,40 @@ def check_tree(xp: Any, parent: Any, source: int) -> tuple[str | None, Any, Any]
     problem = None
     lost = in_tree & ~hangs
     if bool(lost.any()):
-        problem = f"from {int(lost.argmax())} the parents never lead to the source {source}"
+        problem = f"from {name(int(lost.argmax()))} the parents never lead to the source {name(source)}"
     return problem, xp.where(hangs, depth, -1), hangs
 
 
-def check_levels(xp: Any, parent: Any, level: Any, source: int, hangs: Any) -> str | None:
+def check_levels(edges: Any, parent: Any, level: Any, source: int, hangs: Any) -> str | None:
     """What is wrong with the levels along tree edges."""
+    xp, name = edges.xp, edges.name
     in_tree, differ = parent >= 0, (parent >= 0) != (level >= 0)
     if bool(differ.any()):
         v = int(differ.argmax())
-        return f"{v} has {'a parent but no level' if bool(in_tree[v]) else 'a level but no parent'}"
+        return f"{name(v)} has {'a parent but no level' if bool(in_tree[v]) else 'a level but no parent'}"
     if int(level[source]) != 0:
-        return f"the level of the source {source} is {level[source]}"
+        return f"the level of the source {name(source)} is {level[source]}"
     wrong = hangs & (level != level[xp.where(hangs, parent, 0)] + 1)
     wrong[source] = False
     if bool(wrong.any()):
         v = int(wrong.argmax())
         u = int(parent[v])
-        return f"tree edge {u} -> {v} joins levels {level[u]} and {level[v]}"
+        return f"tree edge {name(u)} -> {name(v)} joins levels {level[u]} and {level[v]}"
     return None
 
 
-def check_distances(xp: Any, dist: Any, reached: Any, parent: Any, source: int) -> str | None:
+def check_distances(edges: Any, dist: Any, reached: Any, parent: Any, source: int) -> str | None:
     """Whether the source is at distance 0, and the vertices with a distance are those of the tree."""
     if not bool(reached[source]) or float(dist[source]) != 0:
-        return f"the distance of the source {source} is {dist[source] if bool(reached[source]) else 'missing'}"
+        found = dist[source] if bool(reached[source]) else "missing"
+        return f"the distance of the source {edges.name(source)} is {found}"
     differ = (parent >= 0) != reached
     if not bool(differ.any()):
         return None
     v = int(differ.argmax())
     if bool(reached[v]):
-        return f"{v} has a distance but no path from the source"
-    return f"{v} has a parent but no distance"
+        return f"{edges.name(v)} has a distance but no path from the source"
+    return f"{edges.name(v)} has a parent but no distance"
 
 
 def tight_tree(edges: Any, slack: Any, reached: Any, source: int) -> Any:

@@ -51,6 +51,8 @@ class MatrixProduct(NamedTuple):
         The mask's constants (COMPLEMENT, VALUED).
     key : hashable
         Tells the operator and its types from others.
+    counted : bool
+        Whether all products are the same number, so that how many there are is all that is wanted of them.
     """
 
     method: str
@@ -70,6 +72,7 @@ class MatrixProduct(NamedTuple):
     store: tuple
     mask_consts: dict
     key: Any
+    counted: bool = False
 
 
 def multiply(product: MatrixProduct) -> tuple:

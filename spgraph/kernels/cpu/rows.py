@@ -5,7 +5,7 @@ MAPPED, else the numbers themselves are global. Kernels whose result has other e
 than the operand write from 0 on, see `_pieces.produce_rows`. Work: one step per entry.
 
 Compile-time: X_ISO, Y_ISO, VALUES (whether there are values to write), MAPPED, PARTIAL, DROP,
-MULTI. Operators: OP(x, s, i, j) with a scalar s, KEEP(x, s, i, j), PAIR(x, y, ix, jx, iy, jy).
+MULTI, KEPT. Operators: OP(x, s, i, j) with a scalar s, KEEP(x, s, i, j), PAIR(x, y, ix, jx, iy, jy).
 """
 
 import numpy as np
@@ -51,12 +51,12 @@ def select_rows(lo, hi, indptr, indices, values, s, rows, cols, counts, out_indi
     return q
 
 
-def map_rows(lo, hi, source, indptr, indices, values, first, target, counts, out_indices, out_values):
+def map_rows(lo, hi, source, indptr, indices, values, first, target, s, counts, out_indices, out_values):
     """Row i of the result is row source[i], each column j replaced by its targets.
 
     PARTIAL: source[i] < 0 stands for an empty row. MULTI: the targets of j are
     target[first[j]..first[j + 1]]; DROP: only target[j], and a negative one drops
-    the entry; with neither, columns stay.
+    the entry; with neither, columns stay. KEPT: of what is there then, what KEEP wants (not with MULTI).
     """
     q = 0
     for i in range(lo, hi):
@@ -67,15 +67,20 @@ def map_rows(lo, hi, source, indptr, indices, values, first, target, counts, out
         for p in range(indptr[row], indptr[row + 1]):
             j = indices[p]
             if MULTI:
-                for s in range(first[j], first[j + 1]):
-                    out_indices[q] = target[s]
+                for t in range(first[j], first[j + 1]):
+                    out_indices[q] = target[t]
                     if VALUES:
                         out_values[q] = values[p]
                     q += 1
             else:
                 if DROP:
                     j = target[j]
-                if not DROP or j >= 0:
+                there = not DROP or j >= 0
+                if KEPT:
+                    x = values[0] if X_ISO else values[p]
+                    keep = KEEP(x, s, i, j)
+                    there = there and keep
+                if there:
                     out_indices[q] = j
                     if VALUES:
                         out_values[q] = values[p]

@@ -67,7 +67,10 @@ class CudaDevice(Device):
         self._argument = ctypes.c_void_p(ctypes.addressof(self.buffer))
         self._arguments = ctypes.addressof(self._argument)
         self._results, self._host = self._memory_for_results(SLOTS * RESULT_WORDS)
-        self._results_at, self._host_at = self._pointer_of(self._results), self._host.ctypes.data
+        results_at, host_at = self._pointer_of(self._results), self._host.ctypes.data
+        # addresses of each result's counters and of its place in mapped memory
+        offsets = range(0, 8 * SLOTS * RESULT_WORDS, 8 * RESULT_WORDS)
+        self.places = [(results_at + offset, host_at + offset) for offset in offsets]
         self._words = memoryview(cast(Any, self._host.view(np.int64)))  # indexing gives an int, in a third of the time
         self._owners: list[Any] = [None] * SLOTS
         self._sequence = 0
@@ -200,11 +203,6 @@ class CudaDevice(Device):
     def expect_no_more(self, pending: Pending) -> None:
         """The kernel was not started after all."""
         self._owners[pending.slot] = None
-
-    def places(self, slot: int) -> tuple[int, int]:
-        """Addresses of a result's counters and of its place in mapped memory."""
-        offset = slot * RESULT_WORDS * 8
-        return self._results_at + offset, self._host_at + offset
 
     def has(self, slot: int, sequence: int) -> bool:
         """Whether a result's place carries the sequence number."""

@@ -47,9 +47,9 @@ class Pending:
         """Number of the place."""
         return self._slot
 
-    def places(self) -> tuple[int, int, int]:
+    def places(self) -> tuple[int, ...]:
         """Where the kernel counts, where the host looks, and the number that says it is done."""
-        return *self._device.places(self._slot), self._sequence
+        return (*self._device.places[self._slot], self._sequence)
 
     def ready(self) -> bool:
         """Whether `get` returns at once."""
@@ -142,7 +142,7 @@ class CudaKernel:
             last = self._last
             if section.returns:
                 pending = device.expect(section.returns, self._value)
-                places: tuple = pending.places()
+                places = pending.places()
                 try:
                     if section.value:  # what each block has to say
                         partials = device.xp.empty(2 * blocks, np.uint64)

@@ -1,7 +1,8 @@
-"""Matrix products on a GPU: launch of the kernels of spgemm.cuh and gustavson.cuh.
+"""Matrix products on a GPU: launch of the kernels of spgemm.cuh, counted.cuh and gustavson.cuh.
 
 Within a mask: one kernel leaves a flag and a value per entry of the mask, a running sum and a second kernel pack them.
-Peak, besides the operands and the result: 9 bytes and a value per entry of the mask.
+Peak, besides the operands and the result: 9 bytes and a value per entry of the mask; where products are only counted
+and rows of B^T are bitmaps, too, at most 4 DENSE bytes per entry of B and 8 per row.
 
 Without one: rows in bins, one kernel per bin to count, one to fill; rows too large for shared memory in batches, whose
 bitmaps and accumulators take WIDE_BYTES together, or what one row needs. Peak: 24 bytes per row and those.
@@ -24,12 +25,15 @@ WARP, BLOCK = 32, 256
 WARPS_PER_MULTIPROCESSOR = 64
 GIANT = 2048  # steps from which on a pair of lists has a block of its own
 MOST_GIANTS = 1 << 18  # pairs that are listed for that; further ones stay with their warp
-MOST_STEPS = 4  # of a warp, 32 entries each, before it takes another share
+MOST_STEPS, COUNT_STEPS = 4, 16  # of a warp, 32 entries each, before it takes another share; if it only counts
 COUNT_SLOTS, FILL_SLOTS = 16, 8  # of a hash table per thread; a table is filled by half
 SMALL_WORK, MEDIUM_WORK = 4096, 1 << 18  # products that a warp, a block computes at most
 WIDE_BYTES = 1 << 29  # of bitmaps and accumulators
 LINE = 32  # words of a cache line, of which a bitmap has whole ones
 MOST_PARTS = 64  # blocks that share a row
+DENSE = 4  # words per entry that a row's bitmap may have
+OFTEN = 4  # times that an entry of B^T is looked at, from which on bitmaps of its rows pay
+BITMAPS = {"DENSE": DENSE}
 PATTERN = {"VALUES": False, "A_ISO": True, "B_ISO": True, "ANY": False, "MAPPED": False, "IDENTITY": 0}
 NO_VALUE = np.zeros(1, np.int8)
 
@@ -60,22 +64,51 @@ def _at_mask(device: Any, product: MatrixProduct, dots: bool) -> tuple:
     if product.value_dtype is not None:
         values = xp.empty(size, product.dtype) if dots else device.filled(size, product.identity, product.dtype)
     items = through[1].size + product.nrows + 1
+    counted = dots and product.counted and _worth_bitmaps(product)
     steps = items // (WARP * WARPS_PER_MULTIPROCESSOR * device.multiprocessors)
-    shares = -(-items // (WARP * max(1, min(steps, MOST_STEPS))))
+    shares = -(-items // (WARP * max(1, min(steps, COUNT_STEPS if counted else MOST_STEPS))))
     most = min(through[1].size, MOST_GIANTS)
     giants, waiting = xp.empty(most, np.int64), xp.zeros(1, np.uint64)
-    args = (*product.A, *product.B, *product.mask, *product.ids, product.nrows, found, values, giants, waiting, most)
+    results = (product.nrows, found, values, giants, waiting, most)
+    operands = (*product.A, *product.B, *product.mask)
+    args = (*operands, *product.ids, *results)
     name = "spgemm.mask_dots" if dots else "spgemm.mask_sums"
-    product.kernel(name, LISTED=False, GIANT=GIANT)(shares, args)
+    if counted:
+        both = product.A[0] is product.B[0] and product.A[1] is product.B[1]
+        kernel = product.kernel("counted.mask_counts", GIANT=GIANT, BOTH=both, DENSE=DENSE)
+        kernel(shares, (*operands, *_bitmaps(device, product), *results))
+    else:
+        product.kernel(name, LISTED=False, GIANT=GIANT)(shares, args)
     if (product.inner if dots else product.ncols) >= GIANT:
         product.kernel(name, LISTED=True, GIANT=GIANT)(most, args)
     return found, values
 
 
+def _worth_bitmaps(product: MatrixProduct) -> bool:
+    """Whether rows of B^T are met so often that making bitmaps of them pays, and their columns fit 32 bits."""
+    indices = product.A[1], product.B[1]
+    return all(one.itemsize == 4 for one in indices) and int(product.costs[-1]) >= OFTEN * indices[1].size
+
+
+def _bitmaps(device: Any, product: MatrixProduct) -> tuple:
+    """Where the words of each row of B^T begin, and the words."""
+    xp, (indptr, indices, _), nrows = device.xp, product.B, product.B[0].size - 1
+    sizes = xp.empty(nrows, np.int32)
+    _shared_kernel(device, "counted.bit_sizes", (), BITMAPS, {})(nrows, (indptr, indices, sizes))
+    words, total = running_sum(xp, sizes)
+    bits = xp.zeros(max(total, 1), np.uint32)
+    if total:
+        fill = _shared_kernel(device, "counted.bit_rows", (), BITMAPS, {})
+        device.over_rows(fill, indptr, indices.size + nrows, (indptr, indices, words, bits))
+    return words, bits
+
+
 def _packed(device: Any, product: MatrixProduct, found: Any, values: Any) -> tuple:
     """The entries of the mask that were found."""
-    indptr, indices, _ = product.mask
-    offsets, total = running_sum(device.xp, found)
+    xp, (indptr, indices, _) = device.xp, product.mask
+    offsets = xp.zeros(found.size + 1, narrow(found.size))
+    xp.cumsum(found, dtype=offsets.dtype, out=offsets[1:])
+    total = int(offsets[-1])
     same_type = product.value_dtype in (None, product.dtype)
     if total == found.size and same_type:
         return indptr, indices, None if product.value_dtype is None else values

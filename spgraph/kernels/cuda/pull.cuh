@@ -8,10 +8,11 @@
 // in pieces by several. Product, mask, accumulator and write are one pass, in place on C.
 //
 // Data encoding: A is CSR; u is a bitmap (upresent, uvals), or full; the mask is a bitmap; C is a bitmap (cpresent, cvals) or
-// full; chpresent marks changed entries of C, chvals gets their values. Share s of the rows is starts[s]..starts[s + 1]; piece p
+// full; chpresent says which entries of C have changed, chvals gets their values. Share s of the rows is starts[s]..starts[s + 1]; piece p
 // belongs to giants[piece_of[p]], whose pieces begin at giant_first; `arrived` counts those that are done, and is zero again afterwards.
 //
-// Results: 0: entries of C, 1: changes. Constants and operators as in kernels/cpu/pull.py, and HOT: so many of u's first values
+// Results: 0: entries of C, 1: changes; for a push from them through rows of the same length (NEXT) with their edges, as push.cuh has it.
+// Constants and operators as in kernels/cpu/pull.py, and HOT: so many of u's first values
 // are kept in shared memory (columns by falling degree: these are the ones that are read most), BY_ROW: MULT takes the row.
 // PAIRED: u's values, of the 4-byte type U, and their global ids lie side by side in uvals, so that both cost one read.
 
@@ -20,28 +21,21 @@
 #define PAIRED 0
 #endif
 
-DEVICE void changed(const Args& a, i64 row, E_cvals now, i64& changes) {
-    a.chpresent[row] = 1;
-    if constexpr (CHVALS) a.chvals[row] = now;
-    changes++;
-}
-
-template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, bool found, R total, i64& count, i64& changes) {
+// C(row) becomes what the product says; whether it is another one than before, and what it is.
+template <class R> DEVICE void write(const Args& a, i64 row, bool allowed_row, bool found, R total, i64& count, bool& is_changed, E_cvals& now) {
     if (allowed_row && found) {
         count++;
         if constexpr (ACCUM && !FRESH) {
             if (C_FULL || a.cpresent[row]) {
                 const E_cvals old = C_ISO ? look(a.before, 0) : a.cvals[row];
-                const E_cvals now = ACC(old, total);
+                now = ACC(old, total);
                 a.cvals[row] = now;
-                if constexpr (CHANGED)
-                    if (differs(now, old)) changed(a, row, now, changes);
+                if constexpr (CHANGED) is_changed = differs(now, old);
                 return;
             }
         }
-        const E_cvals now = STORE(total);
-        if constexpr (CHANGED)
-            if (FRESH || !(C_FULL || a.cpresent[row]) || differs(now, a.cvals[row])) changed(a, row, now, changes);
+        now = STORE(total);
+        if constexpr (CHANGED) is_changed = FRESH || !(C_FULL || a.cpresent[row]) || differs(now, a.cvals[row]);
         a.cvals[row] = now;
         if constexpr (!C_FULL) a.cpresent[row] = 1;
         return;
@@ -53,6 +47,19 @@ template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, 
         a.cpresent[row] = 0;
     } else if (a.cpresent[row]) {
         count++;
+    }
+}
+
+// The row is done, with what is noted of it.
+template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, bool found, R total, i64& count, i64& changes) {
+    bool is_changed = false;
+    E_cvals now = E_cvals();
+    write(a, row, allowed_row, found, total, count, is_changed, now);
+    if constexpr (CHANGED) {
+        a.chpresent[row] = is_changed;
+        if (!is_changed) return;
+        if constexpr (CHVALS) a.chvals[row] = now;
+        changes += 1 + (NEXT ? ((i64)load(a.indptr + row + 1) - (i64)load(a.indptr + row)) << COUNT_BITS : 0);
     }
 }
 

@@ -2,7 +2,8 @@
 //
 // Method: every warp takes an equal share of the list's edges. `prefix`, the running sum of the row lengths along
 // the list, says which entry an edge belongs to: 32 entries at a time lie in the lanes of a warp, each lane finds
-// its edge's entry by five shuffles, but for rows of which LONG edges are left: those have one owner for all lanes. New entries go through a buffer of the warp in shared memory to the end of the
+// its edge's entry by five shuffles, but for rows that go on as far: those have one owner for all lanes. A lane has AHEAD edges
+// in flight, so that their reads wait together. New entries go through a buffer of the warp in shared memory to the end of the
 // output list; one 64-bit atomicAdd per flush of (row lengths << 30 | entries) gives their place and, for the
 // next push through the same matrix (NEXT), their prefix: no scan, no further kernel. Hubs are looked at before an
 // atomic is spent on them.
@@ -12,7 +13,7 @@
 // again after `queue.fetch`. Absent positions of C hold the identity (`queue.pad`), so that nothing has to be claimed.
 //
 // A long output is better made as a bitmap (BITMAP): `seen` is then its presence, values go to their positions, push_list's acc
-// are the values, and nothing is listed. GROWS: entries that C has stay as they are, so their presence is the mark.
+// are the values, and nothing is listed, though its edges are counted (NEXT). GROWS: entries that C has stay as they are, so their presence is the mark.
 //
 // Results: 0: (edges of the output list << 30 | its entries), 1: entries that C has gained. Lists of 2^30 entries or more
 // are not pushed (the engine pulls).
@@ -20,13 +21,15 @@
 // Constants as in kernels/cpu/push.py, and BITMAP, NEXT, VALUES (ovals are written), FILTER (emit only what KEEP accepts).
 
 #define ROOM 96
-#define LONG 64
+#define AHEAD 4
 
 // Entries on their way to the output list.
 struct Buffer {
     E_oidx ids[ROOM];
     E_ovals values[ROOM];
 };
+
+DEVICE i64 length_of(const Args& a, i64 row) { return (i64)load(a.begin + row + 1) - (i64)load(a.begin + row); }
 
 template <class B> DEVICE void flush(const Args& a, B& buffer, int count) {
     i64 before[ROOM / 32];
@@ -38,8 +41,7 @@ template <class B> DEVICE void flush(const Args& a, B& buffer, int count) {
             const int place = 32 * r + lane();
             i64 length = 0;
             if (place < count) {
-                const i64 j = buffer.ids[place];
-                length = (i64)load(a.begin + j + 1) - (i64)load(a.begin + j);
+                length = length_of(a, buffer.ids[place]);
             }
             const i64 sum = warp_scan(length);
             before[r] = total + sum - length;
@@ -80,11 +82,12 @@ DEVICE void emit(const Args& a, Buffer& buffer, int& count, bool wanted, i64 j, 
 
 // An edge: its entry of the list, its place in `indices`, the position that it leads to.
 struct Edge {
-    i64 q, at, j;
+    i64 q, at;
+    E_indices j;
     bool allowed;  // it exists, and so does the position within the mask
 };
 
-// body(edge) for 32 edges at a time, all lanes together.
+// body(some) for 32 * AHEAD edges at a time, AHEAD of each lane, all lanes together.
 template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body) {
     const i64 warps = items(32);
     const i64 share = ((edges + warps - 1) / warps + 31) / 32 * 32;
@@ -102,28 +105,36 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
         const i64 far = start - e;  // of the entry's first edge, from the chunk's
         const int from = far < -1 ? -1 : far > 0x7fffffff ? 0x7fffffff : (int)far;
         const int all = stop - e > 1 << 30 ? 1 << 30 : (int)(stop - e);
-        const auto visit = [&](i64 entry, i64 at, bool there) {
-            Edge edge = {entry, at, 0, there};
-            if (there) {
-                edge.j = stream(a.indices + at);
-                edge.allowed = allowed(a.mpresent, a.mvals, edge.j);
-            }
-            body(edge);
-        };
-        for (int x = 0; x < all;) {
+        const auto owner_of = [&](int x) {
             int owner = 0;
 #pragma unroll
             for (int d = 16; d; d >>= 1)
-                if (__shfl_sync(FULL_WARP, from, owner + d) <= x + lane()) owner += d;
+                if (__shfl_sync(FULL_WARP, from, owner + d) <= x) owner += d;
+            return owner;
+        };
+        for (int x = 0; x < all; x += 32 * AHEAD) {
+            int owner = owner_of(x + lane());
             const int first = __shfl_sync(FULL_WARP, owner, 0), behind = __shfl_sync(FULL_WARP, from, (first + 1) & 31);
             const int end = first < 31 && behind < all ? behind : all;  // of the first edge's row
-            if (end - x >= LONG) {
-                i64 at = from_lane(offset, first) + e + x + lane();
-                for (; end - x >= 32; x += 32, at += 32) visit(q + first, at, true);
-            } else {
-                visit(q + owner, from_lane(offset, owner) + e + x + lane(), x + lane() < all);
-                x += 32;
+            const bool alone = end - x >= 32 * AHEAD;
+            i64 at = from_lane(offset, owner) + e + x + lane();
+            Edge some[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                const int y = x + 32 * k + lane();
+                if (k && alone) {
+                    at += 32;
+                } else if (k && x + 32 * k < all) {
+                    owner = owner_of(y);
+                    at = from_lane(offset, owner) + e + y;
+                }
+                some[k] = {q + owner, at, 0, y < all};
+                if (y < all) some[k].j = stream(a.indices + at);
             }
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                if (some[k].allowed) some[k].allowed = allowed(a.mpresent, a.mvals, some[k].j);
+            body(some);
         }
         e += all;
         if (e == stop) q += 32;
@@ -145,34 +156,39 @@ DEVICE bool claim(const Args& a, i64 j) {
 DEVICE bool is_claimed(const Args& a, i64 j) { return peek(a.seen + j) == (BITMAP ? 1 : a.epoch); }
 
 //== push_list(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, seen, epoch, acc, oidx, ovals, oprefix,
-//=            row_gid, col_gid) per=32 block=256 returns=1 blocks_per_sm=6
+//=            row_gid, col_gid) per=32 block=256 returns=1 blocks_per_sm=4
 KERNEL {
     __shared__ Buffer buffers[BLOCK / 32];
     Buffer& buffer = buffers[threadIdx.x / 32];
     int count = 0;
     i64 added = 0;
-    for_edges(a, a.edges, [&](const Edge& edge) {
-        bool won = false;
-        E_ovals value = E_ovals();
-        if (edge.allowed) {
-            if constexpr (ISO_OUT) {
-                won = claim(a, edge.j);
-            } else if (!ANY || !is_claimed(a, edge.j)) {
-                const R_MULT term = term_of(a, edge);
-                won = claim(a, edge.j);
-                if constexpr (ANY) {
-                    value = STORE(term);
-                } else {
-                    bool changed;
-                    atomic_combine(a.acc + edge.j, term, [](R_ADD s, R_MULT t) { return ADD(s, t); }, changed);
-                }
-            }
+    for_edges(a, a.edges, [&](const Edge (&some)[AHEAD]) {
+        bool fresh[AHEAD], wanted[AHEAD];
+        R_MULT terms[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) fresh[k] = some[k].allowed && !is_claimed(a, some[k].j);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            wanted[k] = ISO_OUT || ANY ? fresh[k] : some[k].allowed;
+            if (!ISO_OUT && wanted[k]) terms[k] = term_of(a, some[k]);
         }
-        if constexpr (BITMAP) {
-            if (VALUES && won) a.ovals[edge.j] = value;
-            added += won;
-        } else {
-            emit(a, buffer, count, won, edge.j, value);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const i64 j = some[k].j;
+            const bool won = fresh[k] && claim(a, j);
+            E_ovals value = E_ovals();
+            if constexpr (ANY && !ISO_OUT) {
+                if (won) value = STORE(terms[k]);
+            } else if constexpr (!ISO_OUT) {
+                bool changed;
+                if (wanted[k]) atomic_combine(a.acc + j, terms[k], [](R_ADD s, R_MULT t) { return ADD(s, t); }, changed);
+            }
+            if constexpr (BITMAP) {
+                if (VALUES && won) a.ovals[j] = value;
+                added += won;
+            } else {
+                emit(a, buffer, count, won, j, value);
+            }
         }
     });
     if (count) flush(a, buffer, count);
@@ -181,7 +197,7 @@ KERNEL {
 }
 
 //== push_scatter(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, seen, epoch, oidx, ovals,
-//=               oprefix, thunk, row_gid, col_gid) per=32 block=256 returns=2 blocks_per_sm=6
+//=               oprefix, thunk, row_gid, col_gid) per=32 block=256 returns=2 blocks_per_sm=4
 // Combines an entry of C with a term; whether the entry is new or another one now, and its value.
 DEVICE bool combine(const Args& a, i64 j, R_MULT term, E_cvals& now, i64& added) {
     bool fresh = false;
@@ -202,27 +218,47 @@ DEVICE bool combine(const Args& a, i64 j, R_MULT term, E_cvals& now, i64& added)
     return moved || fresh;
 }
 
+// Whether a term may change something, as far as a look can tell; what changes nothing now never will (GLANCE).
+DEVICE bool may_change(const Args& a, i64 j, R_MULT term) {
+    if constexpr (GROWS || !GLANCE) return true;
+    const E_cvals old = glance(a.cvals + j);
+    return bits_of(ACC(old, term)) != bits_of(old) || !(C_FULL || differs((R_MULT)IDENTITY, term));
+}
+
 KERNEL {
     __shared__ Buffer buffers[BLOCK / 32];
     Buffer& buffer = buffers[threadIdx.x / 32];
     int count = 0;
     i64 added = 0, listed = 0;
-    for_edges(a, a.edges, [&](const Edge& edge) {
-        bool won = false;
-        E_cvals now = E_cvals();
-        if (edge.allowed && !(GROWS && peek(a.cpresent + edge.j))) {
-            won = combine(a, edge.j, term_of(a, edge), now, added);
-            if constexpr (FILTER) won = won && KEEP(now, GLOBAL ? (i64)look(a.row_gid, edge.j) : edge.j, a.thunk);
-            if constexpr (CHANGED && !GROWS) won = won && claim(a, edge.j);
-        }
-        if constexpr (CHANGED && BITMAP) {
-            if (won) {
-                if constexpr (GROWS) a.seen[edge.j] = 1;
-                if constexpr (VALUES) a.ovals[edge.j] = now;
-                listed++;
+    for_edges(a, a.edges, [&](const Edge (&some)[AHEAD]) {
+        bool wanted[AHEAD];
+        R_MULT terms[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) wanted[k] = some[k].allowed && !(GROWS && peek(a.cpresent + some[k].j));
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (wanted[k]) terms[k] = term_of(a, some[k]);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) wanted[k] = wanted[k] && may_change(a, some[k].j, terms[k]);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const i64 j = some[k].j;
+            bool won = false;
+            E_cvals now = E_cvals();
+            if (wanted[k]) {
+                won = combine(a, j, terms[k], now, added);
+                if constexpr (FILTER) won = won && KEEP(now, GLOBAL ? (i64)look(a.row_gid, j) : j, a.thunk);
+                if constexpr (CHANGED && !GROWS) won = won && claim(a, j);
             }
-        } else if constexpr (CHANGED) {
-            emit(a, buffer, count, won, edge.j, now);
+            if constexpr (CHANGED && BITMAP) {
+                if (won) {
+                    if constexpr (GROWS) a.seen[j] = 1;
+                    if constexpr (VALUES) a.ovals[j] = now;
+                    listed += 1 + (NEXT ? length_of(a, j) << COUNT_BITS : 0);
+                }
+            } else if constexpr (CHANGED) {
+                emit(a, buffer, count, won, j, now);
+            }
         }
     });
     if (count) flush(a, buffer, count);

@@ -2,8 +2,8 @@
 //
 // Method: `gather` adds up what one thread sees of a run of entries, four reads under way at once. Totals of threads
 // are combined in a tree, lower entries left, without the monoid's identity: a thread without entries stands aside.
-// Rows: 4 neighbouring threads take a row of at most 64 entries, so that a row of usual length is read in one go. A
-// longer one is left to its warp, one of more than 4096 to its block, at the end: hubs then do not hold up a warp.
+// Rows: warps take shares of them, of equal work; 4 neighbouring threads a row of at most 64 entries, so that a row of usual
+// length is read in one go, the whole warp a longer one. Giants are taken in pieces by several warps.
 // Columns: every entry goes to its column with an atomic, since the transpose costs a sort and the matrix's size again.
 // Sums of floats come in any order there and may differ in the last bits from run to run; the engine takes the rows of
 // a transpose that is there already.
@@ -32,12 +32,11 @@ DEVICE void gather(const Args& a, i64 first, i64 last, i64 step, i64& count, R_A
     }
 }
 
-// out[i] = the sum of row i, where it has entries; returns how many have.
-//== reduce_rows(indptr, values, present, out) per=4 returns=1 blocks_per_sm=5
-constexpr int LANES = 4;        // threads that share a short row
-constexpr i64 SHORT = 64;       // entries of a row that they take
-constexpr i64 MIDDLING = 4096;  // entries of a row that a warp takes
-constexpr int ROOM = 256;       // rows that a block can put off
+// out[i] = the sum of row i, where it has entries; returns how many have. Shares, giants and pieces as in pull.cuh.
+//== reduce_rows(starts, shares, giants, giant_first, piece_of, pieces, giant, partials, arrived, indptr, values, present, out)
+//=              per=32 returns=1 blocks_per_sm=5
+constexpr int LANES = 4;   // threads that share a short row
+constexpr i64 SHORT = 64;  // entries of a row that they take
 
 // The first of WIDTH neighbouring lanes gets what they have together.
 template <int WIDTH> DEVICE void combine_lanes(i64& count, R_ADD& total) {
@@ -54,52 +53,59 @@ DEVICE void put(const Args& a, i64 row, bool there, R_ADD total) {
     if (there) a.out[row] = total;
 }
 
+// A piece of a giant; the warp that comes last adds the pieces up.
+DEVICE void piece(const Args& a, i64 p) {
+    const i64 which = load(a.piece_of + p), row = load(a.giants + which);
+    const i64 first_piece = load(a.giant_first + which), pieces = load(a.giant_first + which + 1) - first_piece;
+    const i64 first = (i64)load(a.indptr + row) + (p - first_piece) * a.giant;
+    const i64 last = ANY ? first + 1 : min(first + a.giant, (i64)load(a.indptr + row + 1));
+    i64 count = 0;
+    R_ADD total = 0;
+    gather(a, first + lane(), last, 32, count, total);
+    combine_lanes<32>(count, total);
+    bool complete = false;
+    if (lane() == 0) {
+        poke(a.partials + p, total);
+        __threadfence();
+        complete = atomicAdd(a.arrived + which, 1u) == (u32)(pieces - 1);
+        if (complete) poke(a.arrived + which, 0);
+        __threadfence();
+    }
+    if (!__shfl_sync(FULL_WARP, complete, 0)) return;
+    count = 0;
+    for (i64 q = lane(); q < (ANY ? 1 : pieces); q += 32)
+        combine(count, total, (i64)1, peek(a.partials + first_piece + q), [](R_ADD s, R_ADD t) { return ADD(s, t); });
+    combine_lanes<32>(count, total);
+    if (lane() == 0) put(a, row, true, total);
+}
+
 KERNEL {
-    __shared__ i64 late[ROOM];  // rows that the block takes at the end
-    __shared__ int late_count;
-    if (threadIdx.x == 0) late_count = 0;
-    __syncthreads();
+    for (i64 p = item(32); p < a.pieces; p += items(32)) piece(a, p);
     const int part = lane() % LANES;
     i64 filled = 0;
-    for (i64 base = item(32) * (32 / LANES); base < a.n; base += items(32) * (32 / LANES)) {
-        const i64 row = base + lane() / LANES;
-        const i64 first = row < a.n ? (i64)load(a.indptr + row) : 0;
-        i64 last = row < a.n ? (i64)load(a.indptr + row + 1) : 0;
-        if (ANY && last > first) last = first + 1;
-        const bool longer = last - first > SHORT;
-        i64 count = 0;
-        R_ADD total = 0;
-        if (!longer) gather(a, first + part, last, LANES, count, total);
-        combine_lanes<LANES>(count, total);
-        if (part == 0 && row < a.n) {
-            filled += last > first;
-            if (!longer) put(a, row, last > first, total);
-        }
-        for (u32 who = __ballot_sync(FULL_WARP, longer && part == 0); who; who &= who - 1) {
-            const int leader = __ffs(who) - 1;
-            const i64 begin = __shfl_sync(FULL_WARP, first, leader), end = __shfl_sync(FULL_WARP, last, leader);
-            if (end - begin > MIDDLING) {
-                int place = lane() == 0 ? atomicAdd(&late_count, 1) : 0;
-                place = __shfl_sync(FULL_WARP, place, 0);
-                if (place < ROOM) {
-                    if (lane() == 0) late[place] = base + leader / LANES;
-                    continue;
-                }
+    for (i64 s = item(32); s < a.shares; s += items(32)) {
+        const i64 stop = load(a.starts + s + 1);
+        for (i64 base = load(a.starts + s); base < stop; base += 32 / LANES) {
+            const i64 row = base + lane() / LANES;
+            const i64 first = row < stop ? (i64)load(a.indptr + row) : 0, end = row < stop ? (i64)load(a.indptr + row + 1) : 0;
+            const bool giant = end - first > a.giant, longer = !ANY && end - first > SHORT && !giant;
+            i64 count = 0;
+            R_ADD total = 0;
+            if (!longer && !giant) gather(a, first + part, ANY && end > first ? first + 1 : end, LANES, count, total);
+            combine_lanes<LANES>(count, total);
+            if (part == 0 && row < stop) {
+                filled += end > first;
+                if (!longer && !giant) put(a, row, end > first, total);
             }
-            count = 0;
-            gather(a, begin + lane(), end, 32, count, total);
-            combine_lanes<32>(count, total);
-            if (lane() == 0) put(a, base + leader / LANES, true, total);
+            for (u32 who = __ballot_sync(FULL_WARP, longer && part == 0); who; who &= who - 1) {
+                const int leader = __ffs(who) - 1;
+                const i64 begin = __shfl_sync(FULL_WARP, first, leader), behind = __shfl_sync(FULL_WARP, end, leader);
+                count = 0;
+                gather(a, begin + lane(), behind, 32, count, total);
+                combine_lanes<32>(count, total);
+                if (lane() == 0) put(a, base + leader / LANES, true, total);
+            }
         }
-    }
-    __syncthreads();
-    for (int k = 0; k < late_count && k < ROOM; k++) {
-        const i64 row = late[k];
-        i64 count = 0;
-        R_ADD total = 0;
-        gather(a, load(a.indptr + row) + threadIdx.x, load(a.indptr + row + 1), BLOCK, count, total);
-        block_reduce(count, total, [](R_ADD s, R_ADD t) { return ADD(s, t); });
-        if (threadIdx.x == 0) put(a, row, true, total);
     }
     report<true>(a, filled);
 }

@@ -51,7 +51,7 @@ KERNEL {
     make_rows<FILL>(a, ends, wants, put);
 }
 
-//== map_rows(source, indptr, indices, values, first, target,
+//== map_rows(source, indptr, indices, values, first, target, s,
 //=           costs, nrows, offsets, counts, out_indptr, out_indices, out_values) per=32
 // Candidates of row i are the entries of row source[i], of which `costs` is the running sum.
 KERNEL {
@@ -63,6 +63,7 @@ KERNEL {
             p = entry(i, k);
             j = a.indices[p];
             if constexpr (DROP) j = a.target[j];
+            if constexpr (KEPT) return j >= 0 && KEEP(a.values[X_ISO ? 0 : p], a.s, i, j);
             return j >= 0;
         };
         const auto put = [&](i64 q) {
@@ -91,9 +92,9 @@ KERNEL {
                         for (int d = 16; d; d >>= 1) {
                             if (__shfl_sync(FULL_WARP, upto, from + d - 1) <= c) from += d;
                         }
-                        const i64 s = __shfl_sync(FULL_WARP, begin, from) + c, e = __shfl_sync(FULL_WARP, p, from);
+                        const i64 t = __shfl_sync(FULL_WARP, begin, from) + c, e = __shfl_sync(FULL_WARP, p, from);
                         if (c < all) {
-                            a.out_indices[q + c] = (E_out_indices)a.target[s];
+                            a.out_indices[q + c] = (E_out_indices)a.target[t];
                             if constexpr (VALUES) a.out_values[q + c] = a.values[e];
                         }
                     }

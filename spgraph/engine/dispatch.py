@@ -1,0 +1,53 @@
+"""The same functions for objects on one device and for objects in parts."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from semirings.exceptions import NotImplementedException
+from spgraph.exchange.matrix_parts import MatrixParts
+from spgraph.exchange.vector_parts import VectorParts
+
+__all__ = ["for_parts"]
+
+PARTS = frozenset({VectorParts, MatrixParts})
+MODULES = ("products", "vectors", "matrices", "structure")  # of `engine.parts`
+_found: dict[str, Callable] = {}
+
+
+def for_parts(*functions: Callable, where: Callable | None = None) -> list[Any]:
+    """Each function, or its namesake of `engine.parts` if the first operand is in parts.
+
+    `where` finds what to look at among the arguments, if it is not the first one.
+    """
+    return [_either(function, where) for function in functions]
+
+
+def _either(function: Callable, where: Callable | None) -> Callable:
+    name = function.__name__
+
+    @functools.wraps(function)
+    def either(*args: Any, **more: Any) -> Any:
+        looked_at = args[0] if where is None else where(*args, **more)
+        if looked_at.__class__ in PARTS:
+            return _of_parts(name, looked_at)(*args, **more)
+        return function(*args, **more)
+
+    return either
+
+
+def _of_parts(name: str, operand: Any) -> Callable:
+    found = _found.get(name)
+    if found is None:
+        modules = [importlib.import_module(f"spgraph.engine.parts.{module}") for module in MODULES]
+        found = next((getattr(module, name) for module in modules if name in module.__all__), None)
+        if found is None:
+            raise NotImplementedException(
+                f'{name}: not offered for what lies in parts on several devices ({operand.device.name}); A.to("cpu") '
+                "makes a copy on one"
+            )
+        _found[name] = found
+    return found

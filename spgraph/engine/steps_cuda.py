@@ -1,0 +1,264 @@
+"""Products that write into C on a GPU: made ready once, run many times.
+
+A superstep whose kernel takes some 20 us should not wait for the host to decide again what it decided before. So a
+matrix keeps the steps of a statement (semiring, accumulator, selection of what has changed, ...), as it does on the CPU
+(`engine.scatters`): pulls, pushes that list what has changed and such that mark it. The next run looks whether its
+operands are stored as they were, chooses by the counts as always, and launches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView
+from spgraph.engine.product import Product, cast_scalar, expected_edges, one_value
+from spgraph.engine.queues_cuda import NO_PREFIX, Found, blocks_for, counts_edges, follows, marks, queue, unpacked
+
+__all__ = ["LONG_SHARE", "PullStep", "PushStep", "Steps"]
+
+LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
+NO_THUNK = np.int8(0)
+EMPTY_INDICES = np.empty(0, np.int32)
+
+
+class _Step:
+    """What both have: the matrix's arrays (not its block, which keeps it in turn) and how operands are stored."""
+
+    __slots__ = ("_dtype", "_flipped", "_ids", "_indices", "_kernel", "_semiring", "_single", "_term", "_u_dtype",
+                 "_values", "grows", "u_iso")
+
+    def __init__(self, product: Product, A: MatrixBlock, kernel: Any, single: Any, ids: tuple):
+        self._indices, self._values = A.indices, A.values
+        self._semiring, self._flipped, self._term = product.semiring, product.flipped, product.term
+        self._dtype, self._u_dtype, self.u_iso = product.out.dtype, product.u.dtype, product.u.iso
+        self._kernel = kernel
+        self._ids = ids
+        self._single = single is not None
+        self.grows = product.grows
+
+    def fits(self, A: MatrixBlock, out: VectorBlock, mask: Mask | None, u: VectorBlock) -> bool:
+        """Whether operands are stored as they were."""
+        return (A.indices is self._indices and A.values is self._values
+                and u.dtype is self._u_dtype and out.dtype is self._dtype
+                and (mask is None or (mask.block is out and mask.complement and mask.structural))
+                and (mask is None) is not self.grows)
+
+    def single(self, A: MatrixBlock, u: VectorBlock) -> Any:
+        """The values of an iso block for the changed entries, if they are known to be equal."""
+        if not self._single:
+            return None
+        value = one_value(self._semiring, self._flipped, self._term, A, u)
+        return np.array([cast_scalar(value, self._dtype)])
+
+
+class PushStep(_Step):
+    """A push into C where it stands, with C's accumulator or under its own mask.
+
+    What changes is listed, or marked if that may be much (`bitmap`).
+
+    Parameters
+    ----------
+    product : CudaProduct
+        Whose C is a bitmap or full, padded if it needs to be.
+    A : MatrixBlock
+        The one whose rows u selects.
+    bitmap : bool
+    early : bool
+        Whether the filter is applied as entries change.
+    """
+
+    __slots__ = ("_follows", "_full", "_monoid", "_noting", "bitmap", "early")
+
+    def __init__(self, product: Any, A: MatrixBlock, bitmap: bool, early: bool):
+        grows, dtype, kept = product.grows, product.out.dtype, product.filter
+        full, noting = product.out.format == "full", product.changed is not None
+        single = product.changed_value() if noting else None
+        self.bitmap, self._noting, self.early, self._full = bitmap, noting, early, full
+        self._follows = noting and follows(A)
+        self._monoid = product.semiring.monoid
+        key = ("push scatter", *product.key(A), dtype, full, noting, self._follows, grows, bitmap, single is None,
+               (kept.op.key, kept.thunk.dtype) if early else None)
+        kernel = product.kernel(key, "push.push_scatter", A, dtype, CHANGED=noting, C_FULL=full, GROWS=grows,
+                                BITMAP=bitmap, FILTER=early, NEXT=self._follows, VALUES=grows and single is None)
+        super().__init__(product, A, kernel, single, product.ids(A, swap=True))
+
+    def fits(self, A: MatrixBlock, out: VectorBlock, mask: Mask | None, u: VectorBlock) -> bool:
+        """Whether operands are stored as they were."""
+        if (out.format == "full") is not self._full or not super().fits(A, out, mask, u):
+            return False
+        if self._full or self.grows:
+            return True
+        return out.padding is not None and out.padding.tobytes() == self._monoid.start.tobytes()
+
+    def run(self, A: MatrixBlock, out: VectorBlock, u: VectorBlock, view: MaskView, changed: Any, thunk: Any,
+            prefix: Any, edges: int) -> None:
+        """Scatter the entries of u, which have so many edges."""
+        device: Any = out.device
+        size, full, partition = out.size, self._full, out.partition
+        bits, values, before = out.present, out.values, out.nvals
+        count, blocks, kernel = u.nvals, blocks_for(edges, device), self._kernel
+        args = (prefix, edges, A.indptr, u.indices, u.values, self._indices, self._values, view.present, view.values,
+                EMPTY_BITS if full else bits, values)
+        more = (thunk if self.early else NO_THUNK, *self._ids)
+        single = self.single(A, u)
+        if self.bitmap:
+            found = device.xp.zeros(size, np.uint8)
+            new_values = device.xp.empty(size, self._dtype) if single is None else single
+            later = kernel(count, (*args, found, 1, EMPTY_INDICES, EMPTY_BITS if single is not None else new_values,
+                                   NO_PREFIX, *more), blocks=blocks)
+            _note_marks(changed, out, found, new_values, single, later, 0, A.indptr if self._follows else None)
+        else:
+            listed = Found(A, size, edges if self._noting else 0, self._dtype, single, partition)
+            with device.lock:
+                noting = self._noting and not self.grows
+                seen, epoch = marks(device, size) if noting else (EMPTY_BITS, 0)
+                later = listed.later = kernel(count, (*args, seen, epoch, listed.indices, listed.written, listed.prefix,
+                                                      *more), blocks=blocks)
+                if noting:
+                    listed.fetch(values, self._monoid, reset=False)  # now: later they may be others
+            if self._noting:
+                changed.size, changed.dtype = size, self._dtype
+                changed.set_pending(listed.settle, partition=partition)
+        if not full:
+            out.set_bitmap_later(bits, values, lambda: before + later.get()[0][1], least=before,
+                                 padding=None if self.grows else self._monoid.start)
+
+
+class PullStep(_Step):
+    """A pull into C in one pass, with mask, accumulator and write; filters come later.
+
+    Parameters
+    ----------
+    product : CudaProduct
+        Whose C may be written, and whose u is a bitmap or full.
+    A : MatrixBlock
+        The one whose rows are C.
+    shares : engine.shares_cuda.Shares, optional
+        Of the rows, if they are gathered whole.
+    """
+
+    __slots__ = ("_counts", "_hot_blocks", "_noting", "_paired", "_shares", "c_iso", "fresh", "full", "u_full")
+    early = False
+
+    def __init__(self, product: Any, A: MatrixBlock, *, full: bool, shares: Any, hot: int, hot_blocks: int | None,
+                 paired: Any):
+        out, u, accum, fresh = product.out, product.u, product.accum, product.fresh
+        self.fresh, self.c_iso, self.u_full = fresh, full and out.iso, u.format == "full"
+        self._noting = product.changed is not None and not fresh
+        self._counts = self._noting and counts_edges(A)
+        self._shares, self._hot_blocks, self._paired = shares, hot_blocks, paired
+        single = product.changed_value() if self._noting else None
+        listed = self._noting and single is None
+        dense = shares is not None
+        key = ("pull", dense, hot, paired is not None, *product.key(A), self.u_full, out.dtype, fresh, full, self.c_iso,
+               product.replace, self._noting, self._counts, listed, None if fresh or accum is None else accum.key)
+        pairs = {} if paired is None else product.pair_consts()
+        kernel = product.kernel(key, "pull.pull_all" if dense else "pull.pull_until", A, out.dtype, U_FULL=self.u_full,
+                                REPLACE=product.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=self.c_iso,
+                                FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=hot,
+                                BY_ROW="i" in product.term.uses, **pairs)
+        super().__init__(product, A, kernel, single, product.ids(A))
+        self.full = full
+
+    def fits(self, A: MatrixBlock, out: VectorBlock, mask: Mask | None, u: VectorBlock) -> bool:
+        """Whether operands are stored as they were."""
+        if not self.fresh:
+            if not self.c_iso:
+                out.writable_bitmap(full=self.full)
+            if (out.format == "full") is not self.full or out.iso is not self.c_iso:
+                return False
+        return super().fits(A, out, mask, u)
+
+    def run(self, A: MatrixBlock, out: VectorBlock, u: VectorBlock, view: MaskView, changed: Any) -> None:
+        """Gather into every allowed row."""
+        device: Any = out.device
+        size, dtype, empty = out.size, self._dtype, device.xp.empty
+        full = self.full
+        before = out.values if self.c_iso else EMPTY_BITS
+        if self.fresh or self.c_iso:
+            present = EMPTY_BITS if self.c_iso else empty(size, np.uint8)
+            values = empty(size, dtype)
+        else:
+            present, values = EMPTY_BITS if full else out.present, out.values
+        single = self.single(A, u)
+        noting, listed = self._noting, self._noting and single is None
+        bits = empty(size, np.uint8) if noting else EMPTY_BITS
+        new_values = empty(size, dtype) if listed else EMPTY_BITS
+        uvals = u.values if self._paired is None else self._paired(u, A.cols.to_global)
+        args = (A.indptr, self._indices, self._values, EMPTY_BITS if self.u_full else u.present, uvals, view.present,
+                view.values, present, values, before, bits, new_values, *self._ids)
+        shares = self._shares
+        if shares is None:
+            later = self._kernel(A.nrows, args)
+        else:
+            partials, founds = empty(shares.pieces, self._term.dtype), empty(shares.pieces, np.uint8)
+            with device.lock:  # the giants' counters are the matrix's
+                later = self._kernel(shares.units, (*shares.args, partials, founds, shares.arrived, *args),
+                                     blocks=self._hot_blocks)
+        if full:
+            out.set_bitmap(out.present, values, size)
+        else:
+            out.set_bitmap_later(present, values, lambda: later.get()[0][0])
+        if noting:
+            _note_marks(changed, out, bits, new_values if listed else single, single, later, 1,
+                        A.indptr if self._counts else None)
+
+
+def _note_marks(changed: VectorBlock, out: VectorBlock, bits: Any, values: Any, single: Any, later: Any, which: int,
+                indptr: Any) -> None:
+    """`changed` becomes a bitmap; a kernel's result has its entries and, if `indptr` is given, the edges of these."""
+    changed.size, changed.dtype = out.size, out.dtype
+    iso, partition = single is not None, out.partition
+    if indptr is None:
+        changed.set_bitmap_later(bits, values, lambda: later.get()[0][which], iso=iso, partition=partition)
+    else:
+        changed.set_bitmap_later(bits, values, lambda: unpacked(later.get()[0][which])[0], iso=iso, partition=partition,
+                                 queue=lambda: (indptr, None, unpacked(later.get()[0][which])[1]))
+
+
+class Steps:
+    """The steps of a statement, by how its operands are stored."""
+
+    __slots__ = ("_marks", "_pulls", "_pushes", "fresh", "stops")
+
+    def __init__(self, product: Product):
+        self.stops = product.term.stops
+        self.fresh = product.accum is None and product.mask is None  # nothing of C stays
+        self._marks = product.grows and product.changed is not None
+        self._pulls: dict[tuple, PullStep] = {}
+        self._pushes: dict[tuple, PushStep] = {}
+
+    def add(self, step: PushStep | PullStep) -> None:
+        """Keep a step that was run."""
+        if isinstance(step, PullStep):
+            self._pulls[step.u_iso, step.u_full] = step
+        else:
+            self._pushes[step.u_iso, step.bitmap] = step
+
+    def run(self, A: MatrixBlock, transposed: bool, out: VectorBlock, mask: Mask | None, u: VectorBlock, changed: Any,
+            thunk: Any, limit: float | None) -> PushStep | PullStep | None:
+        """Run the one that the counts ask for; None if it was not run before, or operands are stored in another way."""
+        if limit is not None and expected_edges(u, A) <= limit:
+            if not self._pushes:
+                return None
+            rows = A.oriented(not transposed)
+            made = queue(u, rows, limit)
+            if made is not None:
+                prefix, edges = made
+                push = self._pushes.get((u.iso, self._marks and edges * LONG_SHARE >= out.size))
+                if push is None or not push.fits(rows, out.writable_bitmap(full=True), mask, u):
+                    return None
+                push.run(rows, out, u, NO_MASK, changed, thunk, prefix, edges)
+                return push
+        u.to_bitmap()
+        pull = self._pulls.get((u.iso, u.format == "full"))
+        if pull is None:
+            return None
+        rows = A.oriented(transposed)
+        if not pull.fits(rows, out, mask, u):
+            return None
+        pull.run(rows, out, u, NO_MASK if mask is None else MaskView("sc", out.present, EMPTY_BITS, -1), changed)
+        return pull

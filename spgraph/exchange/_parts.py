@@ -1,0 +1,36 @@
+"""What vectors and matrices in parts have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Parts"]
+
+
+class Parts:
+    """What both have in common."""
+
+    __slots__ = ()
+    device: Any
+    pieces: list
+    dtype: np.dtype
+
+    @property
+    def nvals(self) -> int:
+        """Number of entries in all parts."""
+        return sum(self.device.transport.gather([piece.nvals for piece in self.pieces]))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays in all parts."""
+        return sum(self.device.transport.gather([piece.nbytes for piece in self.pieces]))
+
+    def on_each(self) -> Iterator[tuple[Any, Any]]:
+        """(device, piece) of the parts of this process, each while its device is the current one."""
+        group = self.device
+        for part, piece in zip(group.mine, self.pieces):
+            with group.devices[part]:
+                yield group.devices[part], piece

@@ -1,0 +1,185 @@
+"""The devices of a program, as one device to the face."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from spgraph.exchange.transport import InProcess
+from spgraph.kernels.device import Device, get_device
+from spgraph.partition import assign, lay_out
+from spgraph.partition.layout import Layout, even
+
+__all__ = ["Group", "group_of"]
+
+
+class Group(Device):
+    """Several devices, each with a part of every Vector and Matrix.
+
+    To the face it is a device: objects are made on it and stay on it. Arrays that come from a caller or go to one are
+    the host's (``xp`` is NumPy).
+
+    Parameters
+    ----------
+    devices : list of Device
+        One per part; a device may have several parts. None for a part of another process.
+    transport : InProcess, optional
+        How bytes move between them.
+
+    Attributes
+    ----------
+    devices : list of Device
+    mine : sequence of int
+        The parts of this process.
+    parts : int
+    """
+
+    choice: Callable[[], Any] = staticmethod(lambda: "contiguous_edges")  # the partition in force; `context` sets it
+
+    def __init__(self, devices: list, transport: Any = None):
+        super().__init__()
+        self.devices = devices
+        self.transport = transport or InProcess(devices)
+        self.mine = self.transport.mine
+        self.parts = len(devices)
+        self.name = _name(devices)
+        self.group = self
+        self._even: WeakValueDictionary = WeakValueDictionary()
+        self._layouts: WeakValueDictionary = WeakValueDictionary()
+
+    def __reduce__(self) -> tuple:
+        if None in self.devices:
+            from spgraph.exchange.mpi import mpi_group
+
+            return mpi_group, ()
+        return _again, (tuple(device.name for device in self.devices),)
+
+    def even_layout(self, size: int) -> Layout:
+        """Equal parts in natural order: where vectors lie that no matrix has been multiplied with."""
+        found = self._even.get(size)
+        if found is None:
+            found = self._even[size] = Layout(self, even(size, self.parts), name="even")
+        return found
+
+    def layouts(self, indptr: Any, indices: Any, nrows: int, ncols: int) -> tuple[Layout, Layout]:
+        """Who owns the rows, and in which order columns lie, of a matrix given as a CSR of the host.
+
+        A square matrix is a graph, and its vertices are dealt out as the context's ``partition`` says.
+        """
+        if nrows != ncols:
+            return self.even_layout(nrows), self.even_layout(ncols)
+        wanted = Group.choice()
+        owner = assign(wanted, indptr, indices, self.parts)
+        name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "own")
+        layout = self.layout(*lay_out(owner, self.parts), name)
+        return layout, layout
+
+    def layout(self, starts: Any, order: Any, name: str) -> Layout:
+        """The layout with these contents: the same object as long as somebody holds it."""
+        key = name, starts.tobytes(), None if order is None else hashlib.blake2b(order.tobytes()).digest()
+        found = self._layouts.get(key)
+        if found is None:
+            found = self._layouts[key] = Layout(self, starts, order, name)
+        return found
+
+    def reordered(self, A: Any, order: str) -> tuple[Layout, Layout]:
+        """The layouts of a matrix with the vertices of each part in "natural" order or by falling "degree"."""
+        if A.rows is not A.cols:
+            return A.rows, A.cols
+        old = A.rows
+        if order == "natural":
+            if old.order is None:
+                return old, old
+            ids = [np.sort(old.order[a:b]) for a, b in zip(old.starts, old.starts[1:])]
+        else:
+            degree = np.concatenate(
+                self.transport.gather([device.to_host(device.xp.diff(piece.indptr)) for device, piece in A.on_each()])
+            )
+            if A.symmetric is not True:
+                degree = degree + sum(
+                    self.transport.gather(
+                        [
+                            device.to_host(device.xp.bincount(piece.indices, minlength=A.ncols))
+                            for device, piece in A.on_each()
+                        ]
+                    )
+                )
+            everything = old.ids(np.arange(old.size))
+            ids = [
+                everything[a:b][np.lexsort((everything[a:b], -degree[a:b]))] for a, b in zip(old.starts, old.starts[1:])
+            ]
+        chosen = np.concatenate(ids)
+        if np.array_equal(chosen, old.ids(np.arange(old.size))):
+            return old, old
+        natural = np.array_equal(chosen, np.arange(old.size))
+        layout = self.layout(old.starts, None if natural else chosen, "degree" if order == "degree" else old.name)
+        return layout, layout
+
+    def dealt_vector(self, block: Any) -> Any:
+        """A vector of one device in parts on these."""
+        from spgraph.exchange.vector_parts import dealt_vector
+
+        return dealt_vector(block, self)
+
+    def dealt_matrix(self, block: Any) -> Any:
+        """A matrix of one device in parts on these."""
+        from spgraph.exchange.matrix_parts import dealt_matrix
+
+        return dealt_matrix(block, self)
+
+    def memory(self) -> Any:
+        """What the first device has: all are alike."""
+        return self.devices[self.mine[0]].memory()
+
+    def limit_memory(self, limit: int | float | None) -> int | None:
+        """Let every device use at most so many bytes (a float: such a share); returns the limit of the first before."""
+        limits = [device.limit_memory(limit) for device in dict.fromkeys(self.devices[part] for part in self.mine)]
+        return limits[0]
+
+    def release_memory(self) -> None:
+        """Give back what the devices hold in reserve."""
+        for part in self.mine:
+            self.devices[part].release_memory()
+
+    def synchronize(self) -> None:
+        """Wait for all that was started on any of them."""
+        for part in self.mine:
+            with self.devices[part]:
+                self.devices[part].synchronize()
+
+
+def _name(devices: list) -> str:
+    """ "cpu:4" for four parts of the CPU, "cuda:0,1" for two GPUs, "mpi:4" for four processes."""
+    if None in devices:
+        return f"mpi:{len(devices)}"
+    kind = devices[0].name.partition(":")[0]
+    if kind == "cpu":
+        return f"cpu:{len(devices)}"
+    return f"{kind}:{','.join(device.name.partition(':')[2] for device in devices)}"
+
+
+_groups: dict = {}
+
+
+def _again(names: tuple) -> Group:
+    """What a pickled group becomes."""
+    return group_of(tuple(get_device(name) for name in names))
+
+
+def group_of(devices: tuple) -> Group:
+    """The group of these devices, the same object each time.
+
+    Examples
+    --------
+    >>> from spgraph.kernels.device import HOST
+    >>> group_of((HOST, HOST))
+    <device cpu:2>
+    """
+    found = _groups.get(devices)
+    if found is None:
+        found = _groups[devices] = Group(list(devices))
+    return found

@@ -1,0 +1,51 @@
+"""Whether ``mpiexec`` has started this process, and how all of them end if one fails."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+
+__all__ = ["abort", "launched", "rank"]
+
+SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")  # how launchers tell the number of processes
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID")
+APART = 0.2  # seconds between the messages of processes that fail at the same place: the first ends the others
+
+
+def launched() -> bool:
+    """Whether this process is one of several that ``mpiexec`` has started.
+
+    Examples
+    --------
+    >>> launched()
+    False
+    """
+    return any(os.environ.get(name, "1") not in ("", "1") for name in SIZES)
+
+
+def rank() -> int:
+    """The number of this process among those that ``mpiexec`` has started, else 0.
+
+    Examples
+    --------
+    >>> rank()
+    0
+    """
+    return int(next((os.environ[name] for name in RANKS if os.environ.get(name)), 0)) if launched() else 0
+
+
+def abort(code: int, message: str) -> None:
+    """Say why, and end all processes, if there are several; the first that fails speaks for those that fail alike."""
+    if launched():
+        try:
+            comm = importlib.import_module("mpi4py.MPI").COMM_WORLD
+        except ImportError:
+            comm = None
+        time.sleep(APART * rank())
+        print(message, file=sys.stderr, flush=True)
+        if comm is not None:
+            comm.Abort(code)
+        return
+    print(message, file=sys.stderr)

@@ -1,0 +1,306 @@
+"""Matrices in parts: each is a `MatrixBlock` of the rows that one device owns.
+
+Data encoding: columns are positions of the columns' layout, the same numbers on all devices, so that what works row by
+row works on each part alone. What a product needs of other parts, `Border` knows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spgraph.block import MatrixBlock
+from spgraph.exchange._parts import Parts
+from spgraph.exchange.route import route
+from spgraph.kernels.device import HOST, Device
+from spgraph.partition import NATURAL
+from spgraph.partition.layout import Layout
+
+__all__ = ["MatrixParts", "dealt_matrix", "fill_rows", "matrix_storage"]
+
+
+def matrix_storage(nrows: int, ncols: int, dtype: Any, device: Any) -> Any:
+    """An empty matrix on a device: a block, or parts if it is a group of devices."""
+    return (
+        MatrixBlock(nrows, ncols, dtype, device=device)
+        if device.group is None
+        else (MatrixParts(nrows, ncols, dtype, device))
+    )
+
+
+class MatrixParts(Parts):
+    """A matrix in parts of rows.
+
+    Parameters
+    ----------
+    nrows, ncols : int
+    dtype : dtype
+    group : Group
+    rows, cols : Layout, optional
+        Default: equal parts.
+
+    Attributes
+    ----------
+    symmetric : bool or None
+        As of a `MatrixBlock`.
+    border : dict
+        What products need of other parts; see `exchange.Border`.
+    """
+
+    __slots__ = (
+        "_transpose",
+        "border",
+        "cols",
+        "device",
+        "dtype",
+        "missed",
+        "ncols",
+        "nrows",
+        "pieces",
+        "rows",
+        "symmetric",
+    )
+
+    def __init__(
+        self, nrows: int, ncols: int, dtype: Any, group: Any, rows: Layout | None = None, cols: Layout | None = None
+    ):
+        self.device = group
+        self.nrows, self.ncols = nrows, ncols
+        self.dtype = np.dtype(dtype)
+        self.rows = group.even_layout(nrows) if rows is None else rows
+        self.cols = group.even_layout(ncols) if cols is None else cols
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        group, rows = self.device, self.rows
+        pieces = []
+        for part, piece in zip(group.mine, rows.pieces):
+            with group.devices[part] as device:
+                pieces.append(
+                    MatrixBlock(
+                        rows.count(part),
+                        self.ncols,
+                        self.dtype,
+                        rows=piece,
+                        cols=self.cols.whole(device),
+                        device=device,
+                    )
+                )
+        self.take(pieces)
+
+    def take(self, pieces: list[MatrixBlock], symmetric: bool | None = None) -> None:
+        """Take over blocks of the rows that each part owns."""
+        self.pieces = pieces
+        self.symmetric = symmetric
+        self._transpose: Any = None
+        self.border: dict = {}
+        self.missed = 0
+
+    @property
+    def iso(self) -> bool:
+        """Whether all entries are known to have one value."""
+        kept = [(piece.nvals, piece.iso, piece.values[:1].tobytes() if piece.iso else b"") for piece in self.pieces]
+        found = {(iso, value) for count, iso, value in self.device.transport.gather(kept) if count}
+        return len(found) == 1 and all(iso for iso, _ in found)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The one value of an `iso` matrix."""
+        found = self.device.transport.gather([piece.values[0] if piece.nvals else None for piece in self.pieces])
+        return np.array([next(value for value in found if value is not None)], self.dtype)
+
+    def set_csr(
+        self, indptr: Any, indices: Any, values: Any, *, iso: bool = False, symmetric: bool | None = None
+    ) -> None:
+        """Take the whole content, in natural order, from arrays of the host; decides who owns which rows."""
+        group = self.device
+        self.rows, self.cols = group.layouts(indptr, indices, self.nrows, self.ncols)
+        pieces = []
+        for part, piece in zip(group.mine, self.rows.pieces):
+            own = rows_of(indptr, indices, values, self.rows, self.cols, part, iso)
+            with group.devices[part] as device:
+                block = MatrixBlock.__new__(MatrixBlock)
+                block.device, block.nrows, block.ncols = device, self.rows.count(part), self.ncols
+                block.dtype = self.dtype
+                offsets, columns = map(device.to_device, own[:2])
+                kept = own[2] if iso else device.to_device(own[2])
+                block.set_csr(offsets, columns, kept, iso=iso, rows=piece, cols=self.cols.whole(device))
+                pieces.append(block)
+        self.take(pieces, symmetric)
+
+    def assume(self, other: MatrixParts) -> None:
+        """Become what `other` is; arrays are shared, not copied."""
+        for name in MatrixParts.__slots__:
+            setattr(self, name, getattr(other, name))
+
+    def copy(self) -> MatrixParts:
+        """A deep copy (the cached transpose is left behind)."""
+        new = MatrixParts.__new__(MatrixParts)
+        new.assume(self)
+        new.take([piece.copy() for _, piece in self.on_each()], self.symmetric)
+        return new
+
+    def expand(self) -> MatrixParts:
+        """Undo iso: one stored value per entry; returns self."""
+        for _, piece in self.on_each():
+            piece.expand()
+        self._transpose, self.border = None, {}
+        return self
+
+    @property
+    def has_transpose(self) -> bool:
+        """Whether the transpose is at hand."""
+        return self.symmetric is True or self._transpose is not None
+
+    def oriented(self, transposed: bool) -> MatrixParts:
+        """This matrix, or (made at first use, then kept) its transpose."""
+        if not transposed or self.symmetric is True:
+            return self
+        if self._transpose is None:
+            self._transpose = self._make_transpose()
+            if self.symmetric is None and self.rows is self.cols:
+                self._note_symmetry()
+                if self.symmetric:
+                    return self
+        return self._transpose
+
+    def _make_transpose(self) -> MatrixParts:
+        new = MatrixParts(self.ncols, self.nrows, self.dtype, self.device, self.cols, self.rows)
+        keyed = []
+        for part, (device, piece) in zip(self.device.mine, self.on_each()):
+            rows = device.sort.row_numbers(piece.indptr, piece.nvals) + int(self.rows.starts[part])
+            keyed.append((piece.indices, rows, *(() if piece.iso else (piece.values,))))
+        if not self.iso and any(piece.iso for piece in self.pieces):
+            keyed = [
+                (*one[:2], piece.device.filled(piece.nvals, piece.values[0], self.dtype))
+                if piece.iso and len(one) == 2
+                else one
+                for one, piece in zip(keyed, self.pieces)
+            ]
+        single = self.values if self.iso else None
+        for (device, piece), (local, rows, *values) in zip(new.on_each(), route(self.cols, keyed)):
+            fill_rows(device, piece, local, rows, values[0] if values else single)
+        new.symmetric = self.symmetric
+        new._transpose = self
+        return new
+
+    def _note_symmetry(self) -> None:
+        equal = [same_block(piece, other) for (_, piece), other in zip(self.on_each(), self._transpose.pieces)]
+        self.symmetric = self._transpose.symmetric = all(self.device.transport.gather(equal))
+        if self.symmetric:
+            self._transpose = None
+
+    def rehome(self, rows: Layout, cols: Layout) -> MatrixParts:
+        """Give rows to their owners under another layout, and renumber columns; returns self."""
+        if rows is self.rows and cols is self.cols:
+            return self
+        symmetric = self.symmetric if rows is cols else None
+        keyed = []
+        for device, piece in self.on_each():
+            ids = piece.rows.globals_of(device.sort.row_numbers(piece.indptr, piece.nvals).astype(np.int64))
+            columns = piece.cols.globals_of(piece.indices)
+            values = device.filled(piece.nvals, piece.values[0], self.dtype) if piece.iso else piece.values
+            keyed.append((rows.whole(device).locals_of(ids), cols.whole(device).locals_of(columns), values))
+        single = self.values if self.iso else None
+        self.rows, self.cols = rows, cols
+        self.clear()
+        for (device, piece), (local, columns, values) in zip(self.on_each(), route(rows, keyed)):
+            fill_rows(device, piece, local, columns, values if single is None else single)
+        self.symmetric = symmetric
+        return self
+
+    def reorder(self, order: str) -> MatrixParts:
+        """By falling degree within each part, or back; returns self."""
+        rows, cols = self.device.reordered(self, order)
+        return self.rehome(rows, cols)
+
+    def csr(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+        """(indptr, indices, values, iso) of the whole in natural order, in arrays of the host."""
+        iso = self.iso
+        single = self.values if iso else None
+        found = []
+        for device, piece in self.on_each():
+            rows = piece.rows.globals_of(device.sort.row_numbers(piece.indptr, piece.nvals).astype(np.int64))
+            values = piece.values if iso or not piece.iso else device.filled(piece.nvals, piece.values[0], self.dtype)
+            found.append([device.to_host(array) for array in (rows, piece.cols.globals_of(piece.indices), values)])
+        gather = self.device.transport.gather
+        rows, columns, values = (np.concatenate(gather(list(arrays))) for arrays in zip(*found))
+        order = np.lexsort((columns, rows))
+        indptr = np.zeros(self.nrows + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=self.nrows), out=indptr[1:])
+        return indptr, columns[order], values[order] if single is None else single, iso
+
+    def to_device(self, device: Device) -> Any:
+        """The same content on another device; itself if it is there."""
+        if device is self.device:
+            return self
+        home: Any = device if device.group is not None else HOST
+        new = matrix_storage(self.nrows, self.ncols, self.dtype, home)
+        indptr, indices, values, iso = self.csr()
+        new.set_csr(indptr, indices, values, iso=iso, symmetric=self.symmetric)
+        return new if device.group is not None else new.to_device(device)
+
+
+def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
+    """A matrix of one device in parts."""
+    to_host = block.device.to_host
+    if not (block.rows.natural and block.cols.natural):
+        block = block.copy().rehome(NATURAL, NATURAL)
+    new = MatrixParts(block.nrows, block.ncols, block.dtype, group)
+    new.set_csr(
+        to_host(block.indptr),
+        to_host(block.indices),
+        block.values if block.iso else to_host(block.values),
+        iso=block.iso,
+        symmetric=block.symmetric,
+    )
+    return new
+
+
+def rows_of(indptr: Any, indices: Any, values: Any, rows: Layout, cols: Layout, part: int, iso: bool) -> tuple:
+    """(indptr, columns as positions, values) of the rows that a part owns, of the arrays of a whole CSR of the host."""
+    first, last = rows.starts[part : part + 2].tolist()
+    if rows.order is None:
+        own = slice(int(indptr[first]), int(indptr[last]))
+        offsets = indptr[first : last + 1] - indptr[first]
+        columns, kept = indices[own], values if iso else values[own]
+    else:
+        ids = rows.order[first:last]
+        counts = indptr[ids + 1] - indptr[ids]
+        offsets = np.zeros(last - first + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        at = np.arange(offsets[-1]) + np.repeat(indptr[ids] - offsets[:-1], counts)
+        columns, kept = indices[at], values if iso else values[at]
+    if cols.places is None:
+        return offsets, np.array(columns), kept
+    columns = cols.places[columns]
+    order = np.lexsort((columns, HOST.sort.row_numbers(offsets, columns.size)))
+    return offsets, columns[order], kept if iso else kept[order]
+
+
+def fill_rows(device: Device, piece: MatrixBlock, local: Any, columns: Any, values: Any) -> None:
+    """A part's rows from coordinates, each once; `values` are a NumPy array of length 1 if all are equal."""
+    xp = device.xp
+    if not local.size:
+        piece.clear()
+        return
+    iso = type(values) is np.ndarray and values.size == 1
+    order = xp.argsort(local.astype(np.int64) * piece.ncols + columns, kind="stable")
+    indptr = xp.zeros(piece.nrows + 1, np.int64)
+    xp.cumsum(xp.bincount(local, minlength=piece.nrows), out=indptr[1:])
+    piece.set_csr(indptr, columns[order], values if iso else values[order], iso=iso, rows=piece.rows, cols=piece.cols)
+
+
+def same_block(one: MatrixBlock, other: MatrixBlock) -> bool:
+    """Whether two blocks store the same, bit by bit."""
+    equal = one.device.xp.array_equal
+    if one.indices.size != other.indices.size or one.iso is not other.iso:
+        return False
+    values = (one.values.view(f"u{one.values.itemsize}"), other.values.view(f"u{other.values.itemsize}"))
+    return bool(
+        equal(one.indptr, other.indptr)
+        and equal(one.indices, other.indices)
+        and (np.array_equal(*values) if one.iso else equal(*values))
+    )

@@ -1,0 +1,50 @@
+"""How bytes get from one part to another: all parts in one process.
+
+A message is a tuple of arrays, of NumPy scalars and of None. Every transport has ``mine``, the parts of this process,
+`all_to_all` and `gather`; each is called by all processes at the same place of the program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["InProcess"]
+
+
+class InProcess:
+    """The parts are devices of this process.
+
+    Parameters
+    ----------
+    devices : list of Device
+    """
+
+    def __init__(self, devices: list):
+        self.devices = devices
+        self.mine = range(len(devices))
+
+    def all_to_all(self, sent: list[list[tuple]]) -> list[list[tuple]]:
+        """Deliver ``sent[p][q]``, from part p to part q; returns what came, ``came[q][p]``.
+
+        In circular order, so that with real links between devices no two use the same one.
+        """
+        parts = len(self.devices)
+        came: list = [[()] * parts for _ in range(parts)]
+        for distance in range(parts):
+            for source in range(parts):
+                target = (source + distance) % parts
+                came[target][source] = tuple(self._moved(one, source, target) for one in sent[source][target])
+        return came
+
+    def _moved(self, one: Any, source: int, target: int) -> Any:
+        there = self.devices[target]
+        if one is None or self.devices[source] is there or type(one) is np.ndarray or isinstance(one, np.generic):
+            return one
+        with there:
+            return there.to_device(one)
+
+    def gather(self, values: list) -> list:
+        """A Python or NumPy scalar, or an array of the host, of each part: those of all parts, everywhere."""
+        return values

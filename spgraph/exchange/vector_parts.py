@@ -1,0 +1,205 @@
+"""Vectors in parts: each is a `VectorBlock` of the vertices that one device owns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spgraph.block import VectorBlock
+from spgraph.block.width import index_dtype
+from spgraph.exchange._parts import Parts
+from spgraph.exchange.route import route
+from spgraph.kernels.device import Device
+from spgraph.partition.layout import Layout
+
+__all__ = ["VectorParts", "dealt_vector", "piece_coo", "vector_storage"]
+
+
+def vector_storage(size: int, dtype: Any, device: Any) -> Any:
+    """An empty vector on a device: a block, or parts if it is a group of devices."""
+    return VectorBlock(size, dtype, device=device) if device.group is None else VectorParts(size, dtype, device)
+
+
+class VectorParts(Parts):
+    """A vector in parts.
+
+    Parameters
+    ----------
+    size : int
+    dtype : dtype
+    group : Group
+    layout : Layout, optional
+        Default: equal parts. An empty vector fits any layout.
+    """
+
+    __slots__ = ("device", "dtype", "layout", "pieces", "size")
+    format = "parts"
+    iso = False
+
+    def __init__(self, size: int, dtype: Any, group: Any, layout: Layout | None = None):
+        self.device = group
+        self.size = size
+        self.dtype = np.dtype(dtype)
+        self.layout = group.even_layout(size) if layout is None else layout
+        self.clear()
+
+    @property
+    def partition(self) -> Layout:
+        """The layout, under the name that a block has for it."""
+        return self.layout
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        group, layout = self.device, self.layout
+        self.pieces = [
+            VectorBlock(layout.count(part), self.dtype, piece, group.devices[part])
+            for part, piece in zip(group.mine, layout.pieces)
+        ]
+
+    def stay(self) -> None:
+        """After one-device operations on the pieces, which give a piece that was empty their operand's order."""
+        for piece, partition in zip(self.pieces, self.layout.pieces):
+            piece.partition = partition
+
+    def become(self, size: int, dtype: Any) -> None:
+        """Become an empty vector of that size and dtype."""
+        self.__init__(size, dtype, self.device, self.layout if size == self.size else None)  # type: ignore[misc]
+
+    def assume(self, other: VectorParts) -> None:
+        """Become what `other` is; arrays are shared, not copied."""
+        for name in VectorParts.__slots__:
+            setattr(self, name, getattr(other, name))
+
+    def copy(self) -> VectorParts:
+        """A deep copy."""
+        new = VectorParts.__new__(VectorParts)
+        new.assume(self)
+        new.pieces = [piece.copy() for _, piece in self.on_each()]
+        return new
+
+    def set_full(self, values: Any, *, iso: bool = False) -> None:
+        """Take the values of every entry from an array of the host; one value if `iso`."""
+        group, layout = self.device, self.layout
+        self.clear()
+        for part, (device, piece) in zip(group.mine, self.on_each()):
+            if not piece.size:
+                continue
+            if iso:
+                piece.set_full(values.copy(), iso=True)
+                continue
+            first, last = layout.starts[part : part + 2].tolist()
+            own = values[first:last] if layout.order is None else values[layout.order[first:last]]
+            piece.set_full(device.to_device(np.array(own)))
+
+    def set_entries(self, ids: Any, values: Any) -> None:
+        """Take global ids, each once, and their values (one of them if all are equal) from arrays of the host."""
+        self.clear()
+        iso = values.size == 1 and ids.size != 1
+        for (own, local), (device, piece) in zip(self.layout.split(ids), self.on_each()):
+            if not own.size:
+                continue
+            order = np.argsort(local, kind="stable")
+            indices = device.to_device(local[order].astype(index_dtype(piece.size)))
+            one = iso or own.size == 1
+            kept = values[own[:1]] if not iso and one else values if iso else values[own[order]]
+            piece.set_sparse(indices, kept.copy() if one else device.to_device(kept), iso=one)
+            if piece.nvals == piece.size:
+                piece.to_bitmap()
+
+    def coo(self) -> tuple[np.ndarray, np.ndarray]:
+        """Global ids (int64, ascending) and values of all parts, in arrays of the host."""
+        found = []
+        for device, piece in self.on_each():
+            ids, values = piece_coo(piece)
+            found.append((device.to_host(ids), device.to_host(values)))
+        gather = self.device.transport.gather
+        ids, values = (np.concatenate(gather(list(arrays))) for arrays in zip(*found))
+        order = np.argsort(ids, kind="stable")
+        return ids[order], values[order]
+
+    def rehome(self, layout: Layout) -> VectorParts:
+        """Give every entry to its owner under another layout; returns self."""
+        if layout is self.layout:
+            return self
+        if self._moves_freely(layout):
+            return self
+        keyed = []
+        for device, piece in self.on_each():
+            ids, values = piece_coo(piece)
+            keyed.append((layout.whole(device).locals_of(ids), values))
+        self.layout = layout
+        self.clear()
+        for (device, piece), (local, values) in zip(self.on_each(), route(layout, keyed)):
+            order = device.xp.argsort(local)
+            piece.set_sparse(local[order].astype(index_dtype(piece.size)), values[order])
+            if piece.nvals == piece.size and piece.size:
+                piece.to_bitmap()
+        return self
+
+    def _moves_freely(self, layout: Layout) -> bool:
+        """Empty, or one value everywhere: nothing has to be sent."""
+        facts = [
+            (piece.nvals, piece.size, piece.values.tobytes() if piece.iso and piece.format == "full" else b"")
+            for piece in self.pieces
+        ]
+        facts = self.device.transport.gather(facts)
+        filled = {value for _, size, value in facts if size}
+        whole = len(filled) == 1 and b"" not in filled
+        if not whole and any(count for count, _, _ in facts):
+            return False
+        self.layout = layout
+        if whole:
+            value = np.frombuffer(filled.pop(), self.dtype)
+            self.set_full(value, iso=True)
+        else:
+            self.clear()
+        return True
+
+    def resize(self, size: int) -> None:
+        """Change the size; entries beyond it are dropped."""
+        ids, values = self.coo()
+        kept = np.searchsorted(ids, size)
+        self.become(size, self.dtype)
+        self.set_entries(ids[:kept], values[:kept])
+
+    def to_device(self, device: Device) -> Any:
+        """The same content on another device; itself if it is there."""
+        if device is self.device:
+            return self
+        new = vector_storage(self.size, self.dtype, device)
+        ids, values = self.coo()
+        if device.group is not None:
+            new.set_entries(ids, values)
+        elif ids.size:
+            new.set_sparse(device.to_device(ids.astype(index_dtype(self.size))), device.to_device(values))
+            if new.nvals == new.size:
+                new.to_bitmap()
+        return new
+
+
+def dealt_vector(block: VectorBlock, group: Any) -> VectorParts:
+    """A vector of one device in parts."""
+    new = VectorParts(block.size, block.dtype, group)
+    ids, values = map(block.device.to_host, block.coo())
+    if block.nvals == block.size and block.size:
+        new.set_full(block.values if block.iso else values, iso=block.iso)
+    else:
+        new.set_entries(ids, values)
+    return new
+
+
+def piece_coo(block: VectorBlock) -> tuple[Any, Any]:
+    """Global ids and values of a part's entries, in any order; arrays of its device."""
+    device = block.device
+    xp = device.xp
+    if block.format == "sparse":
+        local, values = block.indices, block.values
+    elif block.format == "full":
+        local, values = xp.arange(block.size, dtype=np.int64), block.values
+    else:
+        local = xp.flatnonzero(block.present)
+        values = block.values if block.iso else block.values[local]
+    if block.iso:
+        values = device.filled(local.size, block.values[0], block.dtype)
+    return block.partition.globals_of(local.astype(np.int64, copy=False)), values

@@ -1,0 +1,134 @@
+"""Where the vertices of a graph lie that is spread over several parts, one per device.
+
+Data encoding: *positions* 0..n number the vertices part by part; part p owns the positions ``starts[p]:starts[p + 1]``,
+and its local number is the position less ``starts[p]``. ``order`` is the global id at each position, None where
+positions are global ids. A `Layout` is to several devices what a `Partition` is to one: it is compared by identity, and
+operands with different ones are aligned by the engine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spgraph.kernels.device import Device
+from spgraph.partition import NATURAL, Partition
+
+__all__ = ["Layout", "Piece", "even"]
+
+
+class Layout:
+    """Which part owns each of n vertices, and in which order they lie there.
+
+    Parameters
+    ----------
+    group : Device
+        The devices, ``group.devices[p]`` for part p (None for a part of another process), and ``group.mine``, the
+        parts of this process.
+    starts : array of int64, shape (parts + 1,)
+        First position of each part, and n.
+    order : array of int64, shape (n,), optional
+        Global id at each position.
+    name : str
+        Of the partition, as it is shown.
+
+    Attributes
+    ----------
+    pieces : list of Partition
+        For each part of this process, the global ids of its local numbers.
+    """
+
+    natural = False
+
+    def __init__(self, group: Any, starts: Any, order: Any = None, name: str = "contiguous"):
+        self.group = group
+        self.starts = np.asarray(starts, np.int64)
+        self.order = order
+        self.name = name
+        self.size = int(self.starts[-1])
+        self.places = None
+        if order is not None:
+            self.places = np.empty(self.size, np.int64)
+            self.places[order] = np.arange(self.size)
+        self.pieces = [Piece(self, part, group.devices[part]) for part in group.mine]
+        self._wholes: dict = {}
+
+    def __repr__(self) -> str:
+        return f"Layout({self.name}, {self.size} in {self.starts.size - 1} parts)"
+
+    def count(self, part: int) -> int:
+        """How many vertices a part owns."""
+        return int(self.starts[part + 1] - self.starts[part])
+
+    def positions(self, ids: Any) -> Any:
+        """Positions of global ids (arrays of the host)."""
+        return ids if self.places is None else self.places[ids]
+
+    def ids(self, positions: Any) -> Any:
+        """Global ids of positions (arrays of the host)."""
+        return positions if self.order is None else self.order[positions]
+
+    def owners(self, positions: Any) -> Any:
+        """The parts that own positions."""
+        return np.searchsorted(self.starts, positions, side="right") - 1
+
+    def split(self, ids: Any) -> list[tuple[Any, Any]]:
+        """For each part of this process: which of `ids` it owns (in order), and their local numbers."""
+        positions = self.positions(np.asarray(ids))
+        found = []
+        for part in self.group.mine:
+            first, last = self.starts[part], self.starts[part + 1]
+            own = np.flatnonzero((positions >= first) & (positions < last))
+            found.append((own, positions[own] - first))
+        return found
+
+    def whole(self, device: Device) -> Partition:
+        """All positions as the order of one device."""
+        if self.order is None:
+            return NATURAL
+        found = self._wholes.get(device)
+        if found is None:
+            found = self._wholes[device] = Partition(device.to_device(self.order), self.name, device=device)
+        return found
+
+
+class Piece(Partition):
+    """The vertices that one part owns: global ids of local numbers 0..count, some of the n that there are."""
+
+    __slots__ = ("_layout", "_part", "_places")
+
+    def __init__(self, layout: Layout, part: int, device: Device):
+        first, last = layout.starts[part : part + 2].tolist()
+        ids = np.arange(first, last) if layout.order is None else layout.order[first:last]
+        self.name = layout.name
+        self.device = device
+        self.natural = False
+        self.to_global = device.to_device(ids)
+        self._copies = None
+        self._layout = layout
+        self._part = part
+        self._places: Any = None
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a piece of a layout cannot be pickled: pickle the Vector or Matrix")
+
+    @property
+    def to_local(self) -> Any:  # type: ignore[override]
+        """Local number of each of the n global ids; without meaning for those that other parts own."""
+        if self._places is None:
+            layout = self._layout
+            places = np.arange(layout.size) if layout.places is None else layout.places
+            self._places = self.device.to_device(places - layout.starts[self._part])
+        return self._places
+
+
+def even(size: int, parts: int) -> np.ndarray:
+    """Starts of parts with equal numbers of vertices, as far as that goes.
+
+    Examples
+    --------
+    >>> even(10, 4)
+    array([ 0,  2,  5,  7, 10])
+    """
+    return np.arange(parts + 1) * size // parts

@@ -1,0 +1,303 @@
+"""Objects in parts on several devices: whatever the partition and the number of parts, the answers of one device.
+
+``pytest --devices 2,3,7`` runs any other test so; the tests here are about what only parts have.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spgraph as sg
+from spgraph import binary, exceptions, monoid, semiring
+from spgraph.exchange import group_of
+from spgraph.exchange.border import Border, border_of
+from spgraph.exchange.payload import decode, encode
+from spgraph.exchange.route import route
+from spgraph.exchange.take import take
+from spgraph.partition.layout import Layout
+
+COUNTS = (2, 3, 7)
+PARTITIONS = ("contiguous", "contiguous_edges", "random", "random_edges", "biased_random", "metis")
+
+
+def parts(count: int) -> Any:
+    """The device of the tests, cut into so many parts."""
+    one = sg.context.device()
+    devices = one.devices[:1] if one.group is not None else [one]
+    return group_of(tuple(devices * count))
+
+
+def graphs() -> dict[str, Any]:
+    with sg.Context("cpu"):
+        return {
+            "empty": sg.Matrix(float, 5, 5),
+            "nothing": sg.Matrix(float, 0, 0),
+            "vertex": sg.Matrix.from_coo([0], [0], [1.0], nrows=1, ncols=1),
+            "path": sg.generators.path(9),
+            "star": sg.generators.star(8),
+            "rmat": sg.generators.rmat(7, seed=1, weights="int"),
+            "grid": sg.generators.grid(7, seed=2, weights="int"),
+            "directed": sg.generators.rmat(6, seed=3, weights="int", symmetrize=False),
+        }
+
+
+GRAPHS = graphs()
+
+
+def dealt(name: str, partition: Any, count: int) -> tuple[Any, Any]:
+    """A graph on one device, and in parts."""
+    A = GRAPHS[name]
+    with sg.Context(partition=partition):
+        return A.to(sg.context.device().devices[0].name if sg.context.device().group else sg.context.device().name), (
+            A.to(parts(count)))
+
+
+ALGORITHMS = {
+    "bfs": lambda A: sg.algorithms.bfs(A, 0),
+    "sssp": lambda A: sg.algorithms.sssp(A, 0),
+    "components": sg.algorithms.connected_components,
+    "core": lambda A: sg.algorithms.core_number(A, symmetrize=True),
+    "triangles": lambda A: sg.algorithms.triangles(A, symmetrize=True),
+    "pagerank": lambda A: sg.algorithms.pagerank(A),
+    "betweenness": lambda A: sg.algorithms.betweenness_centrality(A),
+    "betweenness by vectors": lambda A: sg.algorithms.betweenness_centrality(A, batch=1),
+}
+ROUNDED = {"pagerank", "betweenness", "betweenness by vectors"}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("name", [name for name in GRAPHS if name != "nothing"])
+@pytest.mark.parametrize("count", COUNTS)
+def test_algorithms(name: str, count: int, algorithm: str):
+    for partition in ("contiguous_edges", "random"):
+        one, several = dealt(name, partition, count)
+        wanted, got = ALGORITHMS[algorithm](one), ALGORITHMS[algorithm](several)
+        assert got.device == several.device != one.device
+        assert got.dtype is wanted.dtype
+        ids, values = got.to_coo()
+        wanted_ids, wanted_values = wanted.to_coo()
+        assert np.array_equal(ids, wanted_ids)
+        if algorithm in ROUNDED:
+            np.testing.assert_allclose(values, wanted_values, rtol=1e-9, atol=1e-12)
+        else:
+            assert np.array_equal(values, wanted_values)
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+def test_partitions_and_directions(partition: str, direction: str):
+    for name in ("rmat", "directed"):
+        one, several = dealt(name, partition, 3)
+        assert several.order == partition
+        with sg.Context(direction=direction):
+            for algorithm in ("bfs", "sssp", "components"):
+                assert ALGORITHMS[algorithm](several).to("cpu").isequal(ALGORITHMS[algorithm](one).to("cpu"))
+            parents = sg.algorithms.bfs_parents(several, 0)
+            sg.validate.validate_bfs(one.to("cpu"), 0, parents.to("cpu"))
+
+
+@pytest.mark.parametrize("order", ["natural", "degree"])
+def test_order_within_the_parts(order: str):
+    one, several = dealt("rmat", "random", 3)
+    before = several.to_coo()
+    several.reorder(order)
+    assert all(map(np.array_equal, several.to_coo(), before))
+    layout = several._block.rows
+    degree = np.bincount(one.to_coo()[0], minlength=one.nrows)
+    for first, last in itertools.pairwise(layout.starts):
+        ids = layout.ids(np.arange(first, last))
+        assert (np.diff(ids if order == "natural" else -degree[ids]) >= 0).all()
+    assert ALGORITHMS["sssp"](several).to("cpu").isequal(ALGORITHMS["sssp"](one).to("cpu"))
+
+
+def test_an_own_partition():
+    n = GRAPHS["rmat"].nrows
+    owner = np.arange(n) % 3
+    _, several = dealt("rmat", owner, 3)
+    assert [piece.nrows for piece in several._block.pieces] == np.bincount(owner).tolist()
+    with pytest.raises(exceptions.IndexOutOfBound, match="partition: the array has 3 for vertex 2"):
+        dealt("rmat", owner + 1, 3)
+    with pytest.raises(exceptions.InvalidValue, match="partition is 'best', wanted one of"):
+        sg.Context(partition="best")
+
+
+def test_operands_of_other_layouts_are_aligned():
+    one, random = dealt("rmat", "random", 3)
+    with sg.Context(partition="contiguous"):
+        other = GRAPHS["rmat"].to(random._device)
+    assert random._block.rows is not other._block.rows
+    both = random.ewise_add(other, binary.plus).new().to("cpu")
+    assert both.isequal(one.ewise_add(one, binary.plus).new().to("cpu"))
+    u = sg.Vector.from_coo([1, 5], [2.0, 3.0], size=one.nrows).to(random._device)
+    u << u.vxm(random, semiring.plus_times)
+    u << u.vxm(other, semiring.plus_times)
+    v = sg.Vector.from_coo([1, 5], [2.0, 3.0], size=one.nrows).to(one.device)
+    v << v.vxm(one, semiring.plus_times)
+    v << v.vxm(one, semiring.plus_times)
+    assert u.to("cpu").isclose(v.to("cpu"))
+
+
+class TestExchange:
+    @given(data=st.data())
+    def test_border_against_a_count_by_hand(self, data):
+        n = data.draw(st.integers(1, 12))
+        pairs = data.draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30, unique=True))
+        owner = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+        rows, cols = np.array(pairs, np.int64).reshape(-1, 2).T
+        with sg.Context("cpu"):
+            A = sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n)
+        with sg.Context(partition=owner):
+            border = Border(A.to(parts(3))._block)
+        wanted = np.zeros((3, 3), int)
+        for part, vertex in {(int(owner[i]), j) for i, j in pairs if owner[i] != owner[j]}:
+            wanted[part, owner[vertex]] += 1
+        assert np.array_equal(border.pairs, wanted)
+
+    def test_borders_are_made_once(self):
+        _, several = dealt("rmat", "random", 3)
+        sg.algorithms.bfs(several, 0)
+        first = border_of(several._block)
+        sg.algorithms.pagerank(several)
+        assert border_of(several._block) is first
+
+    @given(data=st.data())
+    def test_payload_is_what_was_sent(self, data):
+        device = parts(2).devices[0]
+        size = data.draw(st.integers(1, 40))
+        there = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+        ids = np.flatnonzero(there)
+        piece = sg.Vector.from_coo(ids, ids * 1.5, size=size, dtype=float).to(device)._block.copy().to_bitmap()
+        local = np.array(data.draw(st.lists(st.integers(0, size - 1), max_size=20, unique=True)), np.int64)
+        local.sort()
+        with device:
+            message = encode(device, piece, device.to_device(local), True)
+            present, values = decode(device, message, local.size)
+            bits = np.ones(local.size, bool) if present is None else device.to_host(present).astype(bool)
+            assert np.array_equal(bits, there[local])
+            assert np.array_equal(device.to_host(values)[bits], local[bits] * 1.5)
+
+    def test_route_keeps_the_order_of_equal_positions(self):
+        group = parts(2)
+        layout = Layout(group, [0, 2, 5])
+        xp = group.devices[0].xp
+        keyed = [(xp.array([4, 0, 4]), xp.array([1, 2, 3])), (xp.array([4]), xp.array([9]))]
+        first, second = route(layout, keyed)
+        assert [group.devices[0].to_host(array).tolist() for array in first] == [[0], [2]]
+        assert [group.devices[0].to_host(array).tolist() for array in second] == [[2, 2, 2], [1, 3, 9]]
+
+    def test_take_repeats_and_misses(self):
+        v = sg.Vector.from_coo([0, 3], [5, 7], size=6).to(parts(3))
+        xp = v._device.devices[0].xp
+        wanted = [v._block.layout.positions(np.array(ids, np.int64)) for ids in ([3, 3, 1], [], [0])]
+        found = take(v._block, [xp.asarray(ids) for ids in wanted])
+        to_host = v._device.devices[0].to_host
+        assert [to_host(one.coo()[0]).tolist() for one in found] == [[0, 1], [], [0]]
+        assert [to_host(one.coo()[1]).tolist() for one in found] == [[7, 7], [], [5]]
+
+
+class TestObjects:
+    def test_there_and_back(self):
+        for A in GRAPHS.values():
+            several = A.to(parts(3))
+            assert several.shape == A.shape
+            assert several.nvals == A.nvals
+            assert several.to("cpu").isequal(A, check_dtype=True)
+            assert several.T.new().to("cpu").isequal(A.T.new())
+
+    def test_display_and_pickle(self):
+        v = sg.Vector.from_coo([1], [2.5], size=4).to(parts(3))
+        assert f"on {v.device}" in repr(v)
+        assert pickle.loads(pickle.dumps(v._device)) is v._device
+        A = GRAPHS["path"].to(parts(2))
+        assert f"on {A.device}" in repr(A)
+        assert "1" in repr(A).splitlines()[2]
+
+    def test_other_devices_are_refused(self):
+        v = sg.Vector.from_coo([1], [2.5], size=4)
+        names = f"u is on {parts(2).name}, but v is on {parts(3).name}"
+        with pytest.raises(exceptions.GraphblasException, match=names):
+            (v.to(parts(2)) + v.to(parts(3))).new()
+
+    def test_a_sole_part_is_a_device(self):
+        assert sg.Context("cpu:1").device.name == "cpu"
+        assert sg.Context(["cpu", "cpu"]).device is sg.Context("cpu:2").device
+
+    @pytest.mark.parametrize("name", ["cpu:0", "cpu:x", [], ["gpu"], 0, -1, [4]])
+    def test_names_of_no_devices(self, name: Any):
+        with pytest.raises(exceptions.InvalidValue, match="devices"):
+            sg.Context(name)
+
+
+MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+TEXT = """
+import numpy as np
+import spgraph as sg
+from spgraph.exchange.launch import rank
+A = sg.generators.rmat(7, seed=1, weights="int")
+assert A.device == "mpi:{count}", A.device
+with sg.Context("cpu"):
+    one = sg.generators.rmat(7, seed=1, weights="int")
+    wanted = sg.algorithms.bfs(one, 3).to_coo(), sg.algorithms.sssp(one, 3).to_coo(), sg.algorithms.triangle_count(one)
+for found, right in zip((sg.algorithms.bfs(A, 3), sg.algorithms.sssp(A, 3)), wanted):
+    assert all(map(np.array_equal, found.to_coo(), right))
+assert sg.algorithms.triangle_count(A) == wanted[2]
+if rank() == {fails}:
+    raise ValueError("this one fails")
+print("nvals", A.nvals)
+"""
+
+
+@pytest.mark.cpu("each process has the CPU")
+@pytest.mark.skipif(MPIEXEC is None, reason="mpiexec is not there (pip install mpi4py mpich)")
+class TestProcesses:
+    def run(self, count: int, *command: str) -> subprocess.CompletedProcess:
+        assert MPIEXEC is not None
+        env = {name: value for name, value in os.environ.items() if name != sg.context.VARIABLE}
+        return subprocess.run([MPIEXEC, "-n", str(count), *command], capture_output=True, text=True, timeout=300,
+                              check=False, env=env)
+
+    @pytest.mark.parametrize("count", [2, 4])
+    def test_the_same_text(self, count: int):
+        done = self.run(count, sys.executable, "-c", TEXT.format(count=count, fails=-1))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("nvals") == count
+
+    def test_one_fails(self):
+        done = self.run(2, sys.executable, "-c", TEXT.format(count=2, fails=1))
+        assert done.returncode != 0
+        assert done.stderr.count("ValueError: this one fails") == 1
+
+    def test_the_command(self):
+        done = self.run(2, sys.executable, "-m", "spgraph", "run", "bfs", "rmat:8", "--validate")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("rule 5 ok") == 1
+        assert "on mpi:2" in done.stdout
+
+    def test_all_fail_alike(self):
+        done = self.run(2, sys.executable, "-m", "spgraph", "run", "bfs", "missing.mtx")
+        assert done.returncode != 0
+        assert done.stderr.count("missing.mtx: no such file") == 1
+
+
+def test_monoids_meet_at_the_owner():
+    """Each monoid combines what comes from several parts, as on one device."""
+    one, several = dealt("rmat", "random", 3)
+    ids = np.arange(0, one.nrows, 2)
+    u = sg.Vector.from_coo(ids, ids + 1, dtype=int, size=one.nrows)
+    for add in (monoid.plus, monoid.min, monoid.max, monoid.times, monoid.bxor):
+        op = semiring.register_anonymous(add, binary.first)
+        with sg.Context(direction="push"):
+            got = u.to(several._device).vxm(several, op).new().to("cpu")
+            assert got.isequal(u.to(one.device).vxm(one, op).new().to("cpu"), check_dtype=True)
