@@ -38,7 +38,7 @@ from spgraph.vector import Vector
 __version__ = "0.1.0"
 
 # Imported when first used: they need more than NumPy, or more time than an import should take.
-_LAZY_MODULES = ("algorithms", "bench", "generators", "io", "oracle", "validate")
+_LAZY_MODULES = ("algorithms", "bench", "generators", "io", "oracle", "partition", "validate")
 _LAZY_NAMES = {"Context": "spgraph.context", "estimate": "spgraph._estimate"}
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "monoid",
     "op",
     "oracle",
+    "partition",
     "replace",
     "select",
     "semiring",

@@ -155,7 +155,7 @@ def test_another_package_called_semirings_is_named(tmp_path):
 SURFACE = {
     "spgraph": {
         "Context", "Matrix", "Scalar", "Vector", "agg", "algorithms", "bench", "binary", "dtypes", "estimate",
-        "exceptions", "generators", "indexunary", "io", "monoid", "op", "oracle", "replace", "select",
+        "exceptions", "generators", "indexunary", "io", "monoid", "op", "oracle", "partition", "replace", "select",
         "semiring", "unary", "validate",
     },
     "spgraph.algorithms": {
@@ -166,6 +166,10 @@ SURFACE = {
     },
     "spgraph.bench": {
         "Comparison", "Graph500", "Measurement", "Overhead", "Steps", "compare", "graph500", "overhead", "save",
+    },
+    "spgraph.partition": {
+        "NATURAL", "Partition", "Report", "assign", "biased_random", "border", "by_degree", "contiguous", "lay_out",
+        "metis", "names", "plot", "random", "report",
     },
     "spgraph.generators": {"complete", "cycle", "grid", "path", "rmat", "rmat_edges", "star", "uniform"},
     "spgraph.io": {

@@ -64,7 +64,7 @@ def test_metadata(wheel):
                 if "extra ==" not in line}  # fmt: skip
     assert required == {"numpy", "scipy", "numba", "tqdm"}
     assert set(metadata.get_all("Provides-Extra")) == {
-        "test", "notebooks", "parquet", "partition", "cuda12", "cuda13", "all",
+        "test", "notebooks", "parquet", "mpi", "partition", "cuda12", "cuda13", "all",
     }  # fmt: skip
     assert "spgraph run bfs rmat:18 --validate" in metadata.get_payload()
 

@@ -5,7 +5,7 @@ Direction follows direction-optimising BFS (Beamer, Asanovic, Patterson, SC
 pushing costs `push` per edge of the frontier; pulling costs `look` per row and
 `pull` per entry looked at; both share their work among the threads. Under a monoid with a terminal value an allowed row
 stops early: when a share p of all edges leaves the frontier, after about 1/p
-entries.
+entries, each of which costs `stop`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ class Costs(NamedTuple):
 
     push: float  # per scattered edge
     pull: float  # per gathered entry
+    stop: float  # per entry that a row looks at which may stop at it
     look: float  # per row that is only looked at
     start: float  # to change formats, and to wake a thread
 
 
-CPU_COSTS = Costs(3.0, 2.0, 0.7, 20_000.0)  # one thread of a 2-core EPYC, rmat:20
-GPU_COSTS = Costs(0.020, 0.015, 0.003, 4_000.0)  # H100: gathers at 50 to 100 G/s, presence bytes at 1 TB/s
+CPU_COSTS = Costs(3.0, 2.0, 2.0, 0.7, 20_000.0)  # one thread of a 2-core EPYC, rmat:20
+# H100: gathers at 50 to 100 G/s, presence bytes at 1 TB/s; `stop` gives the best limit for BFS on rmat24-16 (H200)
+GPU_COSTS = Costs(0.020, 0.015, 0.0043, 0.003, 4_000.0)
 
 
 def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: int, costs: Costs = CPU_COSTS) -> float:
@@ -60,6 +62,6 @@ def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: i
     whole = look + edges * (allowed / rows) * costs.pull
     if not early_exit or whole <= rows * costs.push:
         return whole / costs.push
-    # push * m = look + allowed * (edges / m) * pull, solved for m
-    work = allowed * edges * costs.pull
+    # push * m = look + allowed * (edges / m) * stop, solved for m
+    work = allowed * edges * costs.stop
     return min(whole / costs.push, (look + math.sqrt(look * look + 4 * costs.push * work)) / (2 * costs.push))
