@@ -21,11 +21,12 @@ from hypothesis import strategies as st
 
 import spgraph as sg
 from spgraph import binary, exceptions, monoid, semiring
-from spgraph.exchange import group_of
+from spgraph.exchange import Group, group_of
 from spgraph.exchange.border import Border, border_of
 from spgraph.exchange.payload import decode, encode
 from spgraph.exchange.route import route
 from spgraph.exchange.take import take
+from spgraph.kernels.device import Device
 from spgraph.partition.layout import Layout
 
 COUNTS = (2, 3, 7)
@@ -238,6 +239,63 @@ class TestObjects:
     def test_names_of_no_devices(self, name: Any):
         with pytest.raises(exceptions.InvalidValue, match="devices"):
             sg.Context(name)
+
+
+class Jealous(Device):
+    """A CPU that works only while it is the current device, as one GPU among several must be."""
+
+    current: Any = None
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.name = name
+        self.befores: list[Any] = []
+
+    def use(self) -> None:
+        Jealous.current = self
+
+    def __enter__(self) -> Device:
+        self.befores.append(Jealous.current)
+        Jealous.current = self
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        Jealous.current = self.befores.pop()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("xp", "sort", "over", "over_later", "over_rows", "produce_rows", "multiply", "filled", "to_device"):
+            assert Jealous.current is self, f"{self.name}.{name} while another device is current"
+        return super().__getattribute__(name)
+
+
+@pytest.mark.cpu("devices that watch are CPUs")
+@pytest.mark.parametrize("partition", ["contiguous_edges", "random"])
+def test_each_works_while_it_is_current(partition: str):
+    Jealous.current = None
+    group = Group([Jealous("cpu:a"), Jealous("cpu:b"), Jealous("cpu:c")])
+    with sg.Context(partition=partition):
+        A, D = GRAPHS["rmat"].to(group), GRAPHS["directed"].to(group)
+    for algorithm in ALGORITHMS.values():
+        algorithm(A)
+        algorithm(D)
+        assert Jealous.current is None
+    for work in (
+        lambda: A.reorder("degree"),
+        lambda: A.to_csr(),
+        lambda: A.isequal(A.T),
+        lambda: D[[1, 2, 2], [3, 1]].new().to_coo(),
+        lambda: D.__setitem__((slice(0, 3), slice(0, 3)), 7),
+        lambda: D.__setitem__((1, 1), 5),
+        lambda: D[3, :].new().to_coo(),
+        lambda: (D + D.T).new().diag().to_coo(),
+        lambda: A[:3, :3].new().kronecker(A[:2, :2].new()).new().to_coo(),
+        lambda: A[1, :].new().outer(A[2, :].new()).new().to_coo(),
+        lambda: D.reduce_columnwise().new().to_coo(),
+        lambda: D.dup().resize(70, 50),
+        lambda: repr(D),
+    ):
+        work()
+        assert Jealous.current is None
 
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")

@@ -32,8 +32,10 @@ def _either(function: Callable, where: Callable | None) -> Callable:
     @functools.wraps(function)
     def either(*args: Any, **more: Any) -> Any:
         looked_at = args[0] if where is None else where(*args, **more)
-        if looked_at.__class__ in PARTS:
-            return _of_parts(name, looked_at)(*args, **more)
+        if type(looked_at) in PARTS:
+            group: Any = looked_at.device
+            with group.devices[group.mine[0]]:  # afterwards the GPU that is current now is so again
+                return _of_parts(name, looked_at)(*args, **more)
         return function(*args, **more)
 
     return either

@@ -29,8 +29,10 @@ class Parts:
         return sum(self.device.transport.gather([piece.nbytes for piece in self.pieces]))
 
     def on_each(self) -> Iterator[tuple[Any, Any]]:
-        """(device, piece) of the parts of this process, each while its device is the current one."""
+        """(device, piece) of the parts of this process, while the device is CUDA's current one."""
         group = self.device
-        for part, piece in zip(group.mine, self.pieces):
-            with group.devices[part]:
-                yield group.devices[part], piece
+        with group.devices[group.mine[0]]:  # what was current is so again in the end
+            for part, piece in zip(group.mine, self.pieces):
+                device = group.devices[part]
+                device.use()
+                yield device, piece

@@ -119,6 +119,14 @@ class Group(Device):
         layout = self.layout(old.starts, None if natural else chosen, "degree" if order == "degree" else old.name)
         return layout, layout
 
+    def dealt(self, arrays: list) -> list:
+        """An array of the host for each part of this process, on its device."""
+        found = []
+        for part, array in zip(self.mine, arrays):
+            with self.devices[part] as device:
+                found.append(device.to_device(array))
+        return found
+
     def dealt_vector(self, block: Any) -> Any:
         """A vector of one device in parts on these."""
         from spgraph.exchange.vector_parts import dealt_vector

@@ -119,14 +119,14 @@ class MatrixParts(Parts):
         self.rows, self.cols = group.layouts(indptr, indices, self.nrows, self.ncols)
         pieces = []
         for part, piece in zip(group.mine, self.rows.pieces):
-            own = rows_of(indptr, indices, values, self.rows, self.cols, part, iso)
+            offsets, columns, kept = rows_of(indptr, indices, values, self.rows, self.cols, part, iso)
             with group.devices[part] as device:
                 block = MatrixBlock.__new__(MatrixBlock)
                 block.device, block.nrows, block.ncols = device, self.rows.count(part), self.ncols
                 block.dtype = self.dtype
-                offsets, columns = map(device.to_device, own[:2])
-                kept = own[2] if iso else device.to_device(own[2])
-                block.set_csr(offsets, columns, kept, iso=iso, rows=piece, cols=self.cols.whole(device))
+                block.set_csr(
+                    device.to_device(offsets), device.to_device(columns), values if iso else device.to_device(kept),
+                    iso=iso, rows=piece, cols=self.cols.whole(device))
                 pieces.append(block)
         self.take(pieces, symmetric)
 
@@ -262,22 +262,15 @@ def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
 def rows_of(indptr: Any, indices: Any, values: Any, rows: Layout, cols: Layout, part: int, iso: bool) -> tuple:
     """(indptr, columns as positions, values) of the rows that a part owns, of the arrays of a whole CSR of the host."""
     first, last = rows.starts[part : part + 2].tolist()
+    values = None if iso else values
     if rows.order is None:
         own = slice(int(indptr[first]), int(indptr[last]))
-        offsets = indptr[first : last + 1] - indptr[first]
-        columns, kept = indices[own], values if iso else values[own]
+        csr = indptr[first : last + 1] - indptr[first], np.array(indices[own]), None if values is None else values[own]
     else:
-        ids = rows.order[first:last]
-        counts = indptr[ids + 1] - indptr[ids]
-        offsets = np.zeros(last - first + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        at = np.arange(offsets[-1]) + np.repeat(indptr[ids] - offsets[:-1], counts)
-        columns, kept = indices[at], values if iso else values[at]
-    if cols.places is None:
-        return offsets, np.array(columns), kept
-    columns = cols.places[columns]
-    order = np.lexsort((columns, HOST.sort.row_numbers(offsets, columns.size)))
-    return offsets, columns[order], kept if iso else kept[order]
+        csr = HOST.sort.gather_rows(indptr, indices, values, rows.order[first:last])
+    if cols.places is not None:
+        csr = HOST.sort.sort_rows(last - first, cols.size, *csr, cols.places)
+    return csr
 
 
 def fill_rows(device: Device, piece: MatrixBlock, local: Any, columns: Any, values: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["joined", "route"]
+__all__ = ["by_owner", "joined", "route"]
 
 
 def route(layout: Any, keyed: list[tuple]) -> list[tuple]:
@@ -22,27 +22,42 @@ def route(layout: Any, keyed: list[tuple]) -> list[tuple]:
     Returns
     -------
     list of (local numbers, array, ...)
-        For each part of this process what came for it, in the order of the senders and within one by position; entries
-        of one sender for one position keep their order.
+        For each part of this process what came for it, in the order of the senders; entries of one sender keep their
+        order.
     """
-    group, starts = layout.group, layout.starts
+    group = layout.group
     sent = []
     for part, (positions, *more) in zip(group.mine, keyed):
-        device = group.devices[part]
-        with device:
-            xp = device.xp
-            order = xp.argsort(positions, kind="stable")
-            positions = positions[order].astype(np.int64, copy=False)
-            bounds = device.to_host(xp.searchsorted(positions, device.to_device(starts))).tolist()
+        with group.devices[part] as device:
+            order, messages = by_owner(device, layout, positions)
             more = [array[order] for array in more]
-            sent.append(
-                [
-                    (positions[a:b] - first, *(array[a:b] for array in more))
-                    for first, a, b in zip(starts.tolist(), bounds, bounds[1:])
-                ]
-            )
+            sent.append([(local, *(array[a:b] for array in more)) for local, a, b in messages])
     came = group.transport.all_to_all(sent)
     return [joined(group.devices[part], messages) for part, messages in zip(group.mine, came)]
+
+
+def by_owner(device: Any, layout: Any, positions: Any) -> tuple[Any, list[tuple]]:
+    """Group positions by the parts that own them, keeping their order.
+
+    Returns
+    -------
+    order : array
+        Which entry stands at each place, the entries of part 0 first.
+    messages : list of (local numbers, begin, end)
+        For each part: its entries are ``order[begin:end]``.
+    """
+    xp, starts = device.xp, layout.starts
+    parts = starts.size - 1
+    owner = xp.searchsorted(device.to_device(starts[1:-1]), positions, side="right")
+    owner = owner.astype(np.uint8 if parts <= 256 else np.int32)  # small numbers are sorted in linear time
+    order = xp.argsort(owner, kind="stable")
+    counts = device.to_host(xp.bincount(owner, minlength=parts)).tolist()
+    positions = positions[order].astype(np.int64, copy=False)
+    messages, begin = [], 0
+    for first, count in zip(starts.tolist(), counts):
+        messages.append((positions[begin : begin + count] - first, begin, begin + count))
+        begin += count
+    return order, messages
 
 
 def joined(device: Any, messages: list[tuple]) -> tuple:

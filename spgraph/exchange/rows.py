@@ -8,7 +8,7 @@ import numpy as np
 
 from spgraph.block import MatrixBlock
 from spgraph.exchange.matrix_parts import MatrixParts
-from spgraph.exchange.route import joined
+from spgraph.exchange.route import by_owner, joined
 from spgraph.partition import NATURAL
 
 __all__ = ["take_rows"]
@@ -37,13 +37,11 @@ def take_rows(B: MatrixParts, wanted: list, rows: list | None = None) -> list[Ma
     for part, positions in zip(group.mine, wanted):
         with group.devices[part] as device:
             xp = device.xp
-            order = xp.argsort(positions, kind="stable")
-            positions = positions[order].astype(np.int64, copy=False)
-            bounds = device.to_host(xp.searchsorted(positions, device.to_device(layout.starts))).tolist()
+            order, messages = by_owner(device, layout, positions)
+            asked.append([(local,) for local, _, _ in messages])
             place = xp.empty(order.size, np.int64)
             place[order] = xp.arange(order.size)
         places.append(place)
-        asked.append([(positions[a:b] - first,) for first, a, b in zip(layout.starts.tolist(), bounds, bounds[1:])])
     came = group.transport.all_to_all(asked)
     back = group.transport.all_to_all(
         [

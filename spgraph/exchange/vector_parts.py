@@ -51,11 +51,16 @@ class VectorParts(Parts):
 
     def clear(self) -> None:
         """Remove all entries."""
+        self.pieces = self.empty_pieces(self.dtype)
+
+    def empty_pieces(self, dtype: Any) -> list[VectorBlock]:
+        """An empty block for each part of this process, as the vector lies."""
         group, layout = self.device, self.layout
-        self.pieces = [
-            VectorBlock(layout.count(part), self.dtype, piece, group.devices[part])
-            for part, piece in zip(group.mine, layout.pieces)
-        ]
+        pieces = []
+        for part, partition in zip(group.mine, layout.pieces):
+            with group.devices[part] as device:
+                pieces.append(VectorBlock(layout.count(part), dtype, partition, device))
+        return pieces
 
     def stay(self) -> None:
         """After one-device operations on the pieces, which give a piece that was empty their operand's order."""

@@ -55,6 +55,8 @@ class Device:
         Whether arrays may be copied to the host; see `Context`.
     kernels : dict
         Kernels by whatever key the engine made for them, so that finding one again costs a look-up.
+    chains : dict
+        Those of element-wise trees by a cheaper key, which holds operators themselves; forgotten at times.
     """
 
     name = "cpu"
@@ -65,6 +67,7 @@ class Device:
 
     def __init__(self) -> None:
         self.kernels: dict = {}
+        self.chains: dict = {}
         self._nothing: dict = {}
 
     def __repr__(self) -> str:
@@ -92,6 +95,9 @@ class Device:
 
     def __exit__(self, *_error: Any) -> None:
         """The device that was current before is so again."""
+
+    def use(self) -> None:
+        """Make this device CUDA's current one until another is."""
 
     # ---- memory ----------------------------------------------------------------
     def memory(self) -> Any:

@@ -89,7 +89,8 @@ class Layout:
             return NATURAL
         found = self._wholes.get(device)
         if found is None:
-            found = self._wholes[device] = Partition(device.to_device(self.order), self.name, device=device)
+            with device:
+                found = self._wholes[device] = Partition(device.to_device(self.order), self.name, device=device)
         return found
 
 
@@ -104,7 +105,8 @@ class Piece(Partition):
         self.name = layout.name
         self.device = device
         self.natural = False
-        self.to_global = device.to_device(ids)
+        with device:
+            self.to_global = device.to_device(ids)
         self._copies = None
         self._layout = layout
         self._part = part
@@ -119,7 +121,8 @@ class Piece(Partition):
         if self._places is None:
             layout = self._layout
             places = np.arange(layout.size) if layout.places is None else layout.places
-            self._places = self.device.to_device(places - layout.starts[self._part])
+            with self.device:
+                self._places = self.device.to_device(places - layout.starts[self._part])
         return self._places
 
 

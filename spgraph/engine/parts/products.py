@@ -51,22 +51,26 @@ def mxv(
     masks = mask_pieces(mask, len(out.pieces))
     notes: list[Any] = [None] * len(out.pieces)
     if changed is not None:
-        notes = [VectorBlock(piece.size, out.dtype, piece.partition, piece.device) for piece in out.pieces]
+        notes = out.empty_pieces(out.dtype)
     how: dict[str, Any] = {"flipped": flipped, "changed_if": changed_if}
     if _pushes(out, mask, A, transposed, u, semiring, direction):
         border = border_of(A.oriented(not transposed))
         partial = []
         for (device, piece), block in zip(u.on_each(), border.blocks):
             T = VectorBlock(block.ncols, semiring.monoid.type.np_type, block.cols, device)
-            vector_products.mxv(T, None, None, False, block, True, piece, semiring, flipped=flipped, direction="push")
+            if piece.nvals:
+                vector_products.mxv(
+                    T, None, None, False, block, True, piece, semiring, flipped=flipped, direction="push"
+                )
             partial.append(T)
         arrived = border.reduce(partial)
         combine = TypedSemiring(semiring.parent, semiring.monoid, binary.first[semiring.monoid.type])
         how["flipped"] = True
+        stays = _stays(out, mask, accum, replace)
         for (_, piece), home, m, piece_mask, note in zip(out.on_each(), border.homes, arrived, masks, notes):
-            vector_products.mxv(
-                piece, piece_mask, accum, replace, home, True, m, combine, changed=note, direction="push", **how
-            )
+            if m.nvals or not stays:
+                vector_products.mxv(piece, piece_mask, accum, replace, home, True, m, combine, changed=note,
+                                    direction="push", **how)
     else:
         border = border_of(A.oriented(transposed))
         looked_at = border.share(u)
@@ -80,6 +84,13 @@ def mxv(
         changed.layout = outer
         changed.pieces = notes
         changed.stay()
+
+
+def _stays(out: VectorParts, mask: Mask | None, accum, replace: bool) -> bool:
+    """Whether nothing changes where nothing arrives."""
+    if accum is not None:
+        return mask is None or not replace
+    return mask is not None and mask.block is out and mask.complement and mask.structural and not replace
 
 
 def _pushes(

@@ -131,9 +131,11 @@ def _put_back(piece: MatrixBlock, block: MatrixBlock, cols: Any) -> None:
 
 def _rows_at(B: MatrixParts, ids: list) -> list[MatrixBlock]:
     """Rows of B by global id (arrays of the host), for each part, columns in natural order."""
-    group = B.device
-    wanted = [group.devices[part].to_device(B.rows.positions(own)) for part, own in zip(group.mine, ids)]
-    return [_local(block) for block in take_rows(B, wanted)]
+    found = []
+    for block in take_rows(B, B.device.dealt([B.rows.positions(own) for own in ids])):
+        with block.device:
+            found.append(_local(block))
+    return found
 
 
 # ---- extract -----------------------------------------------------------------------
@@ -192,7 +194,7 @@ def _line(A: MatrixParts, number: int, row: bool) -> VectorParts:
         keyed.append((places, values))
     v = VectorParts(layout.size, A.dtype, A.device, layout)
     for (_, piece), (local, values) in zip(v.on_each(), route(layout, keyed)):
-        piece.set_sparse(local.astype(piece.indices.dtype), values)
+        piece.set_sparse(local.astype(piece.indices.dtype), values, sorted=False)
     return v
 
 
@@ -356,7 +358,8 @@ def vector_diag(A: MatrixParts, a_t: bool, k: int, dtype=None) -> VectorParts:
         kept = device.xp.flatnonzero(columns - rows == k)
         keyed.append((rows[kept] - first, cast_values(device, values[kept], v.dtype)))
     for (_, piece), (local, values) in zip(v.on_each(), route(v.layout, keyed)):
-        piece.set_sparse(local.astype(piece.indices.dtype), values)
+        piece.set_sparse(local.astype(piece.indices.dtype), values, sorted=False)
+        piece.sort()
         if piece.nvals == piece.size and piece.size:
             piece.to_bitmap()
     return v

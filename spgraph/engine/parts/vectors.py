@@ -220,9 +220,7 @@ def vector_assign(
 
 def _at(v: VectorParts, places: list) -> list[VectorBlock]:
     """Entries of v at some of its positions, given as arrays of the host, for each part."""
-    group = v.device
-    wanted = [group.devices[part].to_device(v.layout.positions(own)) for part, own in zip(group.mine, places)]
-    return take(v, wanted)
+    return take(v, v.device.dealt([v.layout.positions(own) for own in places]))
 
 
 # ---- vectors of positions ----------------------------------------------------------------

@@ -172,6 +172,11 @@ class CudaDevice(Device):
         if self._several:
             self._current.guards.pop().__exit__(*_error)
 
+    def use(self) -> None:
+        """Make this GPU CUDA's current one until another is."""
+        if self._several:
+            self.xp.cuda.Device(self.number).use()
+
     def memory(self) -> Any:
         """Bytes that there are, are free and used, and the limit."""
         return memory.memory(self.xp, self.number)
