@@ -41,6 +41,12 @@ class TreeOp:
         self.return_type = lookup_dtype(expr.dtype)
         self.key = (self.kind, expr, type_.name, self.type2.name)
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is TreeOp and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
     @property
     def parent(self) -> TreeOp:
         """Itself: there is no untyped form."""

@@ -25,6 +25,8 @@ def _unary(op, args, kwargs):
 
 
 def _binary(op, args, kwargs):
+    if len(args) == 1 and not kwargs and isinstance(args[0], Infix) and args[0]._kind != "matmul":
+        return apply_infix(op, args[0])
     left, right, ldefault, rdefault = _binary_arguments(op, *args, **kwargs)
     if right is None:
         if isinstance(left, Infix) and left._kind != "matmul":

@@ -70,6 +70,11 @@ def make_infix(kind: str, left: Any, right: Any) -> Any:
     """``left | right``, ``left & right`` or ``left @ right``, with shapes checked."""
     sign = _SIGNS[kind]
     a, b = RANK.get(type(left)), RANK.get(type(right))
+    if a and b and kind != "matmul" and not isinstance(left, Infix) and not isinstance(right, Infix):
+        shape = check.ewise_shape(left, right, sign)  # most are no chains
+        infix = INFIX_CLASSES[len(shape)](kind, left, right, shape)
+        infix._parts, infix._cut = 1, False
+        return infix
     for side, rank in ((left, a), (right, b)):
         if (not rank and kind == "matmul") or (rank is None and not (is_number(side) and (a == 0 or b == 0))):
             wanted = "a Vector or a Matrix" if kind == "matmul" or a or b else "a Scalar or a number"
@@ -143,6 +148,9 @@ def _apply(op, infix, left_default, right_default):
             )
         left = _filled(op, infix.left, left_default, right_default)
         return left.ewise_union(_filled(op, infix.right, left_default, right_default), op, left_default, right_default)
+    if infix._parts == 1 and infix.ndim:  # no chain
+        left, right = infix.left, infix.right
+        return left._ewise(kind, right, resolve.binary(op, left.dtype, right.dtype, _SIGNS[kind]))
     typed = _chain_type(op, infix, resolve.binary)
     left, right = _applied(typed, infix.left, kind), _applied(typed, infix.right, kind)
     return left.ewise_add(right, typed) if kind == "add" else left.ewise_mult(right, typed)

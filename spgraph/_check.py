@@ -78,9 +78,9 @@ def inner(function: str, u: Any, v: Any) -> None:
 def ewise_shape(left: Any, right: Any, function: str) -> tuple[int, ...]:
     """Shape of an element-wise result; a vector left of a matrix counts as a column, right of it as a row."""
     a, b = left.shape, right.shape
+    if a == b:
+        return a
     if len(a) == len(b):
-        if a == b:
-            return a
         if len(a) == 1:
             inner(function, left, right)
         x, y = letters(left, right)

@@ -65,7 +65,8 @@ class Elementwise(Collection, Comparable, Arithmetic):
         >>> u.ewise_add(v).new().to_dict()
         {0: 1, 1: 12, 2: 20}
         """
-        return _ewise("add", "ewise_add", self, other, op)
+        check.operand("ewise_add", "other", other, 1, 2)
+        return self._ewise("add", other, resolve.binary(op, self.dtype, other.dtype, "ewise_add"))
 
     def ewise_mult(self, other: Any, op: Any = binary.times):
         """Combine where both have an entry (intersection of the structures).
@@ -90,7 +91,12 @@ class Elementwise(Collection, Comparable, Arithmetic):
         >>> u.ewise_mult(v, "<").new().to_dict()
         {1: True}
         """
-        return _ewise("mult", "ewise_mult", self, other, op)
+        check.operand("ewise_mult", "other", other, 1, 2)
+        return self._ewise("mult", other, resolve.binary(op, self.dtype, other.dtype, "ewise_mult"))
+
+    def _ewise(self, kind: str, other: Any, op: Any):
+        """The same with a typed operator; `kind` is "add" or "mult"."""
+        return _combined(kind, f"ewise_{kind}", self, other, op)
 
     def ewise_union(self, other: Any, op: Any, left_default: Any, right_default: Any):
         """Combine where either has an entry; defaults stand in for what is absent.
@@ -118,6 +124,9 @@ class Elementwise(Collection, Comparable, Arithmetic):
         {0: 1, 1: -8, 2: -20}
         """
         check.operand("ewise_union", "other", other, 1, 2)
+        if left_default is False and right_default is False:  # u - v
+            op, left, right = resolve.filled(op, self.dtype, other.dtype, "ewise_union")
+            return _combined("union", "ewise_union", self, other, op, left, right)
         unsigned = UINT64 if UINT64 in (self.dtype, other.dtype) else None
         left, ltype = bound_scalar(left_default, "ewise_union", "left_default", unsigned)
         right, rtype = bound_scalar(right_default, "ewise_union", "right_default", unsigned)
@@ -237,15 +246,13 @@ def _as_comparison(source: Any, expression: Any) -> tuple | None:
     return None
 
 
-def _ewise(kind, function, left, right, op):
-    check.operand(function, "other", right, 1, 2)
-    op = resolve.binary(op, left.dtype, right.dtype, function)
-    return _combined(kind, function, left, right, op)
-
-
 def _combined(kind, function, left, right, op, ldefault=None, rdefault=None):
-    shape = check.ewise_shape(left, right, function)
+    both = left.ndim == 1 == right.ndim and left._size == right._size
+    shape = None if both else check.ewise_shape(left, right, function)
     check.same_device(function, left, right)
+    if both:
+        plan = left._ewise_plan(kind, left, right, op, ldefault, rdefault)
+        return left._lazy(plan, op.return_type)
     if left.ndim != right.ndim:
         plan = Recipe(
             lambda: _broadcast(kind, left, right, op, ldefault, rdefault),

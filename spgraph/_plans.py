@@ -15,6 +15,9 @@ from typing import Any, ClassVar
 from semirings.exceptions import DimensionMismatch
 from spgraph import engine
 
+Apply, Ewise = engine.Apply, engine.Ewise
+_new = tuple.__new__  # half the time of calling a NamedTuple
+
 # Longer chains are cut: a kernel per shape of tree must not become a kernel per statement of a program.
 MAX_FUSED = 16
 
@@ -92,7 +95,7 @@ class VectorApply(Plan):
         self.weight = u._weight + 1
 
     def node(self):
-        return engine.Apply(self.op, self.operand._node(), self.left, self.right, self.thunk)
+        return _new(Apply, (self.op, self.operand._node(), self.left, self.right, self.thunk))
 
     def run(self, out, mask, accum, replace):
         engine.vector_chain(out, mask, accum, replace, self.node())
@@ -117,9 +120,10 @@ class VectorEwise(Plan):
         self.weight = left._weight + right._weight + 1
 
     def node(self):
-        if self.left._size != self.right._size:
+        left, right = self.left, self.right
+        if left._size != right._size:
             raise resized(f"ewise_{self.kind}")
-        return engine.Ewise(self.kind, self.op, self.left._node(), self.right._node(), self.ldefault, self.rdefault)
+        return _new(Ewise, (self.kind, self.op, left._node(), right._node(), self.ldefault, self.rdefault))
 
     def run(self, out, mask, accum, replace):
         engine.vector_chain(out, mask, accum, replace, self.node())

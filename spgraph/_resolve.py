@@ -18,9 +18,9 @@ from semirings import monoid as monoids
 from semirings import select as selects
 from semirings import semiring as semirings_
 from semirings import unary as unaries
-from semirings.dtypes import DataType, unify
+from semirings.dtypes import BOOL, DataType, unify
 from semirings.exceptions import DomainMismatch
-from spgraph._convert import describe
+from spgraph._convert import describe, fit_operand
 
 _LIMIT = 4096  # remembered operators per kind; anonymous ones must not pile up for ever
 
@@ -28,6 +28,7 @@ _accum: dict[tuple, Any] = {}
 _binary: dict[tuple, Any] = {}
 _semiring: dict[tuple, Any] = {}
 _union: dict[tuple, Any] = {}
+_filled: dict[tuple, Any] = {}
 _monoid: dict[tuple, Any] = {}
 _element: dict[tuple, Any] = {}
 _bound: dict[tuple, Any] = {}
@@ -90,6 +91,18 @@ def union(op: Any, d1: DataType, d2: DataType, ltype: DataType, rtype: DataType,
         if first is not second:
             first = binary(op, unify(first.type, second.type), unify(first.type2, second.type2), function)
         found = _remember(_union, key, first)
+    return found
+
+
+def filled(op: Any, d1: DataType, d2: DataType, function: str) -> tuple[Any, Any, Any]:
+    """The same where zeros are the defaults: the operator and its zeros, left and right."""
+    key = (op, d1.name, d2.name)
+    found = _known(_filled, key)
+    if found is None:
+        typed = union(op, d1, d2, BOOL, BOOL, function)
+        zeros = [fit_operand(False, typed, *side) for side in (("x", function, "left_default"),
+                                                               ("y", function, "right_default"))]
+        found = _remember(_filled, key, (typed, *zeros))
     return found
 
 

@@ -214,21 +214,21 @@ class ScalarExpression(Expression, ScalarLike):
     ) -> Any:
         """Compute into a new Scalar."""
         new = CLASSES[0](self.dtype if dtype is None else dtype, is_cscalar=is_cscalar, name=name)
-        if self._starts():
-            new._await(self._started())
+        started = self._started()
+        if started is not None:
+            new._await(started)
             return new
         number = self._computed() if self._value is None else self._value._value
         if number is not None:
             new._value = cast_array(number, new.dtype.np_type)[()]
         return new
 
-    def _starts(self) -> bool:
-        """Whether the value can be computed without being waited for: a reduction on a GPU."""
-        return self._value is None and type(self._plan) is VectorReduce and not self._plan.device.on_host
-
-    def _started(self):
-        """The value to come, whose computation has begun."""
-        return self._on_device(self._plan.device, self._plan.start)
+    def _started(self) -> Any:
+        """The value to come, whose computation has begun; None if it is not a reduction on a GPU."""
+        if self._value is not None or type(self._plan) is not VectorReduce:
+            return None
+        device = self._plan.device
+        return None if device.on_host else self._on_device(device, self._plan.start)
 
     def _computed(self):
         return self._on_device(self._plan.device, self._plan.compute)

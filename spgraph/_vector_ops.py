@@ -256,8 +256,10 @@ class VectorExpression(Expression, VectorLike):
         return 1 if self._value is not None else self._plan.weight
 
     def _node(self):
-        if self._value is None and self._plan.weight > 1:
-            return self._plan.node()
+        if self._value is None:
+            plan = self._plan
+            if plan.weight > 1:
+                return plan.node()
         return engine.Leaf(self._block)
 
 

@@ -17,6 +17,8 @@ import os
 import threading
 from typing import Any
 
+import numpy as np
+
 from semirings.exceptions import InvalidObject, InvalidValue, NoDevice
 from spgraph.exchange.group import Group, group_of
 from spgraph.exchange.launch import launched
@@ -93,6 +95,9 @@ class Context:
         _one_of("order", order, ORDERS)
         if isinstance(partition, str):
             _one_of("partition", partition, partitions())
+        elif partition is not None and not callable(partition) and np.ndim(partition) != 1:
+            raise InvalidValue(f"Context: partition is {partition!r}, wanted a name ({', '.join(partitions())}), a "
+                               "function or an array with a part for every vertex")
         if jit is not None:
             _one_of("jit", jit, ("auto", "always", "never"))
         self.memory_limit = _limit(memory_limit, devices)
@@ -168,8 +173,8 @@ def _limit(given: Any, devices: Any) -> Any:
         parse_limit(given)
     except ValueError:
         raise InvalidValue(f'Context: memory_limit is {given!r}, wanted bytes, or a share such as "80%"') from None
-    if devices == "cpu":
-        raise InvalidValue("Context: memory_limit limits a GPU's memory, but devices is 'cpu'")
+    if isinstance(devices, str) and devices.partition(":")[0] == "cpu":
+        raise InvalidValue(f"Context: memory_limit limits a GPU's memory, but devices is {devices!r}")
     return given
 
 
@@ -200,8 +205,14 @@ def find_device(name: Any, argument: str) -> Device:
         return _launched() or _found()
     if kind == "cpu" and number.isdecimal() and int(number):
         return _group([HOST] * int(number))
-    if name == "all" or (isinstance(name, int) and not isinstance(name, bool) and name > 0):
+    if kind == "cuda" and all(one.isdecimal() for one in number.split(",")):
+        return _group([_cuda(int(one)) for one in number.split(",")])
+    if isinstance(name, str) and name.isdecimal() and int(name):
+        return _some(int(name))
+    if name == "all":
         return _some(name)
+    if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and name > 0:
+        return _some(int(name))
     if isinstance(name, (list, tuple)) and name and all(isinstance(one, str) for one in name):
         return _group([find_device(one, argument) for one in name])
     raise InvalidValue(f"{argument} is {name!r}, wanted {WANTED}")

@@ -152,9 +152,11 @@ class Scalar(InPlace, ScalarLike):
     def _update(self, value, mask=None, accum=None, replace=False, changed=None, input_mask=None) -> None:
         if mask is not None:
             raise TypeError("mask: a Scalar takes none")
-        if accum is None and type(value) is ScalarExpression and value._starts():
-            self._await(value._started())
-            return
+        if accum is None and type(value) is ScalarExpression:
+            started = value._started()
+            if started is not None:
+                self._await(started)
+                return
         number = number_of(value, "<<")
         plain = RANK.get(type(value)) is None  # a plain number must fit, a Scalar is cast
         if accum is not None and self._value is not None:

@@ -506,7 +506,7 @@ def outcome(name: str, seed: int, device: Device) -> Outcome:
     load = device.load if hasattr(device, "load") else None
     if load is not None:
         device.load = lambda section, text, shared=0: texts.setdefault((section, text), load(section, text, shared))  # type: ignore[method-assign]
-        device.kernels.clear()  # else a kernel that another case has made is not seen here
+        device.kernels.clear(), device.chains.clear()  # else a kernel that another case has made is not seen here
     try:
         with on(device, seed) as draw:
             return Outcome([plain(result) for result in CASES[name](draw)], texts)

@@ -343,6 +343,17 @@ class TestProcesses:
         assert done.stdout.count("rule 5 ok") == 1
         assert "on mpi:2" in done.stdout
 
+    @pytest.mark.parametrize("job", ["hits", "bc", "triangles", "kcore"])
+    def test_other_jobs(self, job: str):
+        done = self.run(2, sys.executable, "-m", "spgraph", "run", job, "rmat:7", "--validate")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("\nvalid ") == 1
+
+    def test_one_leaves_with_a_code(self):
+        text = "import sys, spgraph as sg\nfrom spgraph.exchange.launch import rank\nA = sg.generators.path(9)\n"
+        done = self.run(2, sys.executable, "-c", text + "if rank(): sys.exit(3)\nprint(A.nvals)")
+        assert done.returncode != 0
+
     def test_all_fail_alike(self):
         done = self.run(2, sys.executable, "-m", "spgraph", "run", "bfs", "missing.mtx")
         assert done.returncode != 0
@@ -359,3 +370,46 @@ def test_monoids_meet_at_the_owner():
         with sg.Context(direction="push"):
             got = u.to(several._device).vxm(several, op).new().to("cpu")
             assert got.isequal(u.to(one.device).vxm(one, op).new().to("cpu"), check_dtype=True)
+
+
+@pytest.mark.parametrize("partition", ["contiguous", "random"])
+def test_products_of_all_with_all_by_ids(partition: str):
+    """Outer and Kronecker products, with operators that look at positions."""
+    one, several = dealt("directed", partition, 3)
+    ids = np.array([3, 8, 40])
+    u = sg.Vector.from_coo(ids, [2, 3, 5], size=one.nrows)
+    v = u.to(several._device)
+    v << v.vxm(several, semiring.plus_first)  # into the layout of the graph
+    u << u.to(one.device).vxm(one, semiring.plus_first).new().to("cpu")
+    for op in (binary.times, binary.firsti, binary.secondi, binary.firstj):
+        got = v.outer(v, op).new().to("cpu")
+        assert got.isequal(u.outer(u, op).new(), check_dtype=True)
+    small, K = one[:4, :3].new(), several[:4, :3].new()
+    for op in (binary.times, binary.firsti, binary.secondj):
+        got = K.kronecker(K, op).new().to("cpu")
+        assert got.isequal(small.kronecker(small, op).new().to("cpu"), check_dtype=True)
+
+
+def test_one_value_and_parts_without_rows():
+    """What has no entries has no value either."""
+    A = sg.Matrix.from_coo([0, 1, 2, 3], [1, 2, 3, 0], 5, nrows=4, ncols=4).to(parts(7))
+    B = A[[0, 1], :].new()
+    B[0, 0] = 7
+    assert B.to_dense(0).tolist() == [[7, 5, 0, 0], [0, 0, 5, 0]]
+    assert A[::-1, :].new().to_coo()[1].tolist() == [0, 3, 2, 1]
+
+
+@pytest.mark.parametrize("name", ["cpu:2,3", "2,3", "cuda:0,x"])
+def test_lists_that_name_no_devices(name: str):
+    with pytest.raises(exceptions.InvalidValue, match="devices"):
+        sg.Context(name)
+
+
+@pytest.mark.parametrize("partition", [5, 2.5, [[0, 1]]])
+def test_partitions_that_are_none(partition: Any):
+    with pytest.raises(exceptions.InvalidValue, match="partition is"):
+        sg.Context(partition=partition)
+
+
+def test_a_number_as_text_is_a_number():
+    assert sg.Context("1").device is sg.Context(1).device

@@ -234,7 +234,7 @@ class _Run:
             made = compiled.since()
             repeat = self.args.repeat
             if repeat is None:
-                repeat = 3 if first < PATIENCE or made["compiled"] else 0
+                repeat = agreed(A, 3 if first < PATIENCE or made["compiled"] else 0)
             runs: list[float] = []
             warm_ups: list[float] = []
             with tqdm(total=repeat, desc=name, leave=False, disable=None, delay=1) as bar:
@@ -244,7 +244,7 @@ class _Run:
                     results[name] = call()
                     A._device.synchronize()
                     seconds, more = time.perf_counter() - start, compiled.since()
-                    if (more["compiled"] or more["loaded"]) and len(warm_ups) < WARM_UPS:
+                    if agreed(A, bool(more["compiled"] or more["loaded"]) and len(warm_ups) < WARM_UPS):
                         warm_ups.append(seconds)
                         continue
                     runs.append(seconds)
@@ -280,6 +280,12 @@ class _Run:
         if not valid and self.args.json:
             print('spgraph: the answer is not valid, see "rules"', file=sys.stderr)
         return valid
+
+
+def agreed(A: Matrix, choice: Any) -> Any:
+    """A choice that depends on the clock, made once for all processes: by the first of them."""
+    group = A._device.group
+    return choice if group is None else group.transport.gather([choice] * len(group.mine))[0]
 
 
 def _kernels(made: dict[str, float]) -> str:

@@ -24,6 +24,8 @@ def dense(vector: Vector, fill: Any) -> Any:
 
     Its type is the vector's, or float64 if `fill` is a float and the vector holds integers.
     """
+    if vector._device.group is not None:
+        vector = vector.to("cpu")
     block = vector._block.copy().rehome(NATURAL).to_bitmap().expand()
     xp, values = block.device.xp, block.values
     if isinstance(fill, float) and values.dtype.kind != "f":

@@ -67,6 +67,8 @@ class MatrixBlock:
         """Take over the arrays of the device as the whole content (rows sorted, no duplicates)."""
         indptr = indptr.astype(index_dtype(indices.size), copy=False)
         indices = indices.astype(index_dtype(self.ncols), copy=False)
+        if not indices.size:
+            values, iso = values[:0], False
         self.indptr = indptr
         self.indices = indices
         self.values = values

@@ -66,9 +66,14 @@ vector_get, vector_remove, vector_set = for_parts(vector_get, vector_remove, vec
 
 def _leaf(tree, *_monoid):
     """A vector of a tree."""
-    while not isinstance(tree, Leaf):
-        tree = getattr(tree, "child", None) or getattr(tree, "l", None) or Leaf(tree)
-    return tree.block
+    while True:
+        kind = tree.__class__
+        if kind is Apply:
+            tree = tree.child
+        elif kind is Ewise:
+            tree = tree.l
+        else:
+            return tree.block if kind is Leaf else tree
 
 
 vector_reduce, vector_reduce_later = for_parts(vector_reduce, vector_reduce_later, where=_leaf)

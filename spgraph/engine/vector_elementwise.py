@@ -8,6 +8,7 @@ otherwise one pass over all positions includes mask, accumulator and write.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,18 +19,20 @@ from spgraph.block.width import index_dtype
 from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, NO_MASK, Mask, MaskView, view_mask
 from spgraph.engine.operators import cast_values, is_fresh, store
-from spgraph.engine.vector_write import NO_IDS, scatter, take_list, write, write_chain
+from spgraph.engine.vector_write import NO_IDS, chain_of, scatter, take_list, write, write_chain
 from spgraph.engine.workspace import workspace
 from spgraph.kernels.device import Device
 from spgraph.kernels.trees import AppliedNode, EwiseNode, LeafNode
 from spgraph.partition import NATURAL
 
-__all__ = ["Apply", "Ewise", "Leaf", "inner", "vector_chain", "vector_reduce", "vector_reduce_later", "vector_select"]
+__all__ = ["Apply", "Everywhere", "Ewise", "Leaf", "inner", "vector_chain", "vector_reduce", "vector_reduce_later",
+           "vector_select"]
 
 INT64 = np.dtype(np.int64)
 ZERO = ex.Const(np.int64(0), INT64)
 POSITION = ex.Input("i", INT64)
 CHEAP = 4  # nodes of an expression that may be evaluated twice: a comparison
+BOUND = ("left", "right", "thunk")  # what an Apply may hold besides its child
 SPARSE_SHARE = 4  # a list drives the loop if it is shorter than size / this
 
 
@@ -61,36 +64,44 @@ class Ewise(NamedTuple):
 
 
 class _Plan:
-    """A tree made ready: its operands, the key of its kernel, and how to print it."""
+    """A tree made ready: its operands, what tells it from others, and how to print it.
 
-    __slots__ = ("blocks", "device", "driver", "positional", "scalars", "size")
+    `marks` says in few hashable objects what the tree computes: leaves by number, operators themselves and how
+    they are used, children first. With how the leaves are stored (`key`) that is all its kernel depends on; a
+    statement that is run again finds its kernel by it, without the operators' own keys being made and hashed.
+    """
+
+    __slots__ = ("_numbers", "blocks", "device", "driver", "marks", "positional", "scalars", "size")
 
     def __init__(self, tree):
         self.blocks: list[VectorBlock] = []
         self.scalars: list[np.generic] = []
-        self.positional = False
+        self.marks: list = []
         self.driver = None
-        self._collect(tree)
-        self.size = self.blocks[0].size
-        self.device = self.blocks[0].device
+        self.positional = _collect(tree, self.blocks, self.scalars, self.marks)
+        first = self.blocks[0]
+        self.size = first.size
+        self.device = first.device
 
-    def _collect(self, node):
-        kind = type(node)
-        if kind is Leaf:
-            if not any(node.block is block for block in self.blocks):
-                self.blocks.append(node.block)
-        elif kind is Apply:
-            self.positional |= node.op.positional
-            self._collect(node.child)
-        else:
-            self.positional |= node.op.positional
-            self._collect(node.l)
-            self._collect(node.r)
+    def key(self) -> tuple:
+        """Equal only for trees of one signature."""
+        marks = self.marks.copy()
+        for block in self.blocks:  # a driver alone is "sparse"
+            marks += (block.dtype, block.format, block.iso)
+        return tuple(marks)
+
+    def has_list(self) -> bool:
+        """Whether an operand is sparse."""
+        return "sparse" in [block.format for block in self.blocks]
 
     def align(self, out: VectorBlock | None) -> None:
         """Bring all operands (and a non-empty `out`) into one partition: the first that is not natural."""
         candidates = [*self.blocks, out] if out is not None else self.blocks
-        if all(block.partition is candidates[0].partition for block in candidates):
+        first = candidates[0].partition
+        for block in candidates:
+            if block.partition is not first:
+                break
+        else:
             return
         partition = next((b.partition for b in candidates if not b.partition.natural and b.nvals), NATURAL)
         for block in candidates:
@@ -111,8 +122,12 @@ class _Plan:
             return left if left.nvals <= right.nvals else right
         return left if left is not None and left is right else None
 
-    def signature(self, node):
-        """Identifies the kernel's text; takes notes of the scalars in printing order."""
+    def signature(self, tree):
+        """Identifies the kernel's text, whoever made the operators."""
+        self._numbers = len(self.blocks)
+        return self._signature(tree)
+
+    def _signature(self, node):
         kind = type(node)
         if kind is Leaf:
             block = node.block
@@ -120,20 +135,20 @@ class _Plan:
             how = "l" if block is self.driver else "f" if block.format == "full" else "b"
             return LeafNode(number, block.dtype, how, block.iso)
         if kind is Apply:
-            child = self.signature(node.child)
-            for name in ("left", "right", "thunk"):
+            child = self._signature(node.child)
+            for name in BOUND:
                 value = getattr(node, name)
                 if value is not None:
                     return ("bound", node.op.key, name, child, self._scalar(value))
             return ("apply", node.op.key, child)
-        left, right = self.signature(node.l), self.signature(node.r)
+        left, right = self._signature(node.l), self._signature(node.r)
         if node.kind == "union":
             return (node.kind, node.op.key, left, right, self._scalar(node.ldefault), self._scalar(node.rdefault))
         return (node.kind, node.op.key, left, right)
 
     def _scalar(self, value):
-        self.scalars.append(value)
-        return LeafNode(len(self.blocks) + len(self.scalars) - 1, value.dtype, "f", True)
+        self._numbers += 1
+        return LeafNode(self._numbers - 1, value.dtype, "f", True)
 
     def printable(self, node, signature):
         """The tree that `chain_kernel` prints; mirrors `signature`."""
@@ -159,6 +174,41 @@ class _Plan:
         return args
 
 
+def _collect(node, blocks: list, scalars: list, marks: list) -> bool:
+    """Take notes of a tree in printing order (see `_Plan`); returns whether it looks at positions."""
+    kind = node.__class__
+    if kind is Leaf:
+        block = node.block
+        number = 0
+        for other in blocks:
+            if other is block:
+                break
+            number += 1
+        else:
+            blocks.append(block)
+        marks.append(number)
+        return False
+    if kind is Apply:
+        op, child, *bound = node
+        positional = _collect(child, blocks, scalars, marks)
+        marks.append(op)
+        for name, value in zip(BOUND, bound):
+            if value is not None:
+                scalars.append(value)
+                marks += (name, value.__class__)
+                break
+        else:
+            marks.append("apply")
+        return positional or op.positional
+    how, op, left, right, ldefault, rdefault = node
+    positional = _collect(left, blocks, scalars, marks) | _collect(right, blocks, scalars, marks)
+    marks += (op, how)
+    if how == "union":
+        scalars += (ldefault, rdefault)
+        marks += (ldefault.__class__, rdefault.__class__)
+    return positional or op.positional
+
+
 def _place(op) -> ex.Expr:
     """The operator's expression over x, y (or the thunk) and the position i in a column vector."""
     mapping = {"ix": POSITION, "iy": POSITION, "jx": ZERO, "jy": ZERO, "j": ZERO}
@@ -177,24 +227,29 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
         tree = _in_steps(tree)
     plan = _Plan(tree)
     plan.align(out)
-    if type(tree) is Ewise and not plan.positional and vector_sparse.applies(*plan.blocks):
-        T = _merged(tree)
-        write(out, mask, accum, replace, T)
-        return
-    driver = plan.bound(tree)
-    if driver is not None and (driver.nvals * SPARSE_SHARE <= driver.size or len(plan.blocks) == 1):
-        _chain_list(out, mask, accum, replace, tree, plan, driver)
-        return
-    for block in plan.blocks:
-        block.to_bitmap()
-    view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out)
+    if plan.has_list():
+        if type(tree) is Ewise and not plan.positional and vector_sparse.applies(*plan.blocks):
+            T = _merged(tree)
+            write(out, mask, accum, replace, T)
+            return
+        driver = plan.bound(tree)
+        if driver is not None and (driver.nvals * SPARSE_SHARE <= driver.size or len(plan.blocks) == 1):
+            _chain_list(out, mask, accum, replace, tree, plan, driver)
+            return
+        for block in plan.blocks:
+            block.to_bitmap()
+    view = NO_MASK if mask is None else view_mask(mask, out.size, out.partition, copy=mask.block is out)
     fresh = is_fresh(out, mask, accum, replace)
     if not fresh and any(block is out for block in plan.blocks):
         out.expand()  # it is updated while it is read, position by position
-    signature = plan.signature(tree)
-    scalars = [_Everywhere(value) for value in plan.scalars]
-    write_chain(out, view, mask is None or not replace, accum, fresh, signature,
-                lambda: plan.printable(tree, signature), plan.blocks + scalars, dtype_of(tree), plan.positional)
+
+    def describe():
+        signature = plan.signature(tree)
+        return signature, lambda: plan.printable(tree, signature)
+
+    leaves = plan.blocks + [Everywhere(value) for value in plan.scalars] if plan.scalars else plan.blocks
+    write_chain(out, view, mask is None or not replace, accum, fresh, plan.key(), describe, leaves, dtype_of(tree),
+                plan.positional)
 
 
 def _merged(tree: Ewise) -> VectorBlock:
@@ -240,7 +295,7 @@ def dtype_of(tree) -> np.dtype:
     return tree.block.dtype if type(tree) is Leaf else tree.op.return_type.np_type
 
 
-class _Everywhere:
+class Everywhere:
     """A scalar as a leaf of a chain: what of a full, iso block its kernel asks for."""
 
     __slots__ = ("values",)
@@ -272,14 +327,18 @@ def _chain_list(out, mask, accum, replace, tree, plan, driver):
     view = view_mask(mask if fresh else None, out.size, driver.partition)
     if driver.format != "sparse":  # it was the mask too, and became a bitmap
         driver.to_sparse()
-    signature = plan.signature(tree)
-    natural = driver.partition.natural or not plan.positional
-    key = ("chain.list", signature, view.code, view.values.dtype, dtype, natural)
-    kernel = device.kernels.get(key)
+    natural = not plan.positional or driver.partition.natural
+    key = ("list", plan.key(), view.code, view.values.dtype, dtype, natural)
+    kernel = device.chains.get(key)
     if kernel is None:
-        leaves = len(plan.blocks) + len(plan.scalars)
-        kernel = device.kernels[key] = device.chain("list", plan.printable(tree, signature), leaves, dtype,
-                                                    {**MASK_CONSTS[view.code], "GLOBAL": not natural}, {})
+        signature = plan.signature(tree)
+
+        def make():
+            leaves = len(plan.blocks) + len(plan.scalars)
+            return device.chain("list", plan.printable(tree, signature), leaves, dtype,
+                                {**MASK_CONSTS[view.code], "GLOBAL": not natural}, {})
+
+        kernel = chain_of(device, key, ("chain.list", signature, view.code, view.values.dtype, dtype, natural), make)
     indices = device.xp.empty(driver.nvals, index_dtype(out.size))
     values = device.xp.empty(driver.nvals, dtype)
     T = out if fresh else VectorBlock(out.size, dtype, device=device)
@@ -328,22 +387,24 @@ def vector_reduce_later(tree, monoid) -> _Total:
     if plan.size > vector_sparse.BITMAP_LIMIT and type(tree) is not Leaf:
         plan = _Plan(tree := Leaf(_evaluated(tree)))
     plan.align(None)
-    driver = plan.bound(tree)
-    if driver is not None and driver.nvals * SPARSE_SHARE > driver.size and len(plan.blocks) > 1:
-        driver = None
-    for block in plan.blocks:
-        if block is not driver:
-            block.to_bitmap()
-    plan.driver = driver
-    signature = plan.signature(tree)
+    driver = None
+    if plan.has_list():
+        driver = plan.bound(tree)
+        if driver is not None and driver.nvals * SPARSE_SHARE > driver.size and len(plan.blocks) > 1:
+            driver = None
+        for block in plan.blocks:
+            if block is not driver:
+                block.to_bitmap()
+        plan.driver = driver
     partition = plan.blocks[0].partition
-    natural = partition.natural or not plan.positional
+    natural = not plan.positional or partition.natural
     device = plan.device
-    key = ("chain.reduce", signature, monoid.key, natural, driver is not None)
-    kernel = device.kernels.get(key)
-    dtype = monoid.type.np_type
+    key = ("reduce", plan.key(), monoid, natural)
+    kernel = device.chains.get(key)
     if kernel is None:
-        kernel = device.kernels[key] = _reduce_kernel(plan, tree, signature, monoid, dtype, natural, driver is not None)
+        signature = plan.signature(tree)
+        kernel = chain_of(device, key, ("chain.reduce", signature, monoid.key, natural, driver is not None),
+                          lambda: _reduce_kernel(plan, tree, signature, monoid, natural, driver is not None))
     size = plan.size if driver is None else driver.nvals
     work = size * len(plan.blocks)
     listed = NO_IDS if driver is None else driver.indices
@@ -351,7 +412,8 @@ def vector_reduce_later(tree, monoid) -> _Total:
     return _Total(device.over_later(kernel, size, work, args), monoid)
 
 
-def _reduce_kernel(plan, tree, signature, monoid, dtype, natural, listed):
+def _reduce_kernel(plan, tree, signature, monoid, natural, listed):
+    dtype = monoid.type.np_type
     combined = ex.substitute(monoid.binaryop.expr, {"x": ex.Input("s", dtype), "y": ex.Input("t", dtype)})
     terminal = monoid.terminal
     consts = {
@@ -364,6 +426,7 @@ def _reduce_kernel(plan, tree, signature, monoid, dtype, natural, listed):
                              {"ADD": (ex.cast(combined, dtype), ("s", "t"))})
 
 
+@functools.lru_cache(maxsize=256)
 class _RowTimesColumn:
     """The product of a semiring where x is entry (0, k) of a row and y entry (k, 0) of a column."""
 

@@ -14,7 +14,7 @@ from spgraph.engine import vector_sparse
 from spgraph.engine.index import Index, last_named
 from spgraph.engine.mask import NO_MASK, Mask, view_mask
 from spgraph.engine.operators import accumulate, cast_values, is_fresh
-from spgraph.engine.vector_elementwise import Leaf, uniform, vector_chain
+from spgraph.engine.vector_elementwise import Everywhere, Leaf, uniform, vector_chain
 from spgraph.engine.vector_write import scatter, write, write_chain
 from spgraph.kernels.device import HOST, Device
 from spgraph.kernels.trees import LeafNode
@@ -229,16 +229,16 @@ def _assign_scalar(out: VectorBlock, mask: Mask | None, accum, replace: bool, va
         if block.format == "sparse" and (mask.structural or (block.iso and block.values[0])):
             _assign_listed(out, accum, fresh, value, block)
             return
-    T = uniform(out.size, value, out.device)
     if mask is None and (fresh or out.size == 0):
-        write(out, None, None, False, T)
+        write(out, None, None, False, uniform(out.size, value, out.device))
         return
-    T.partition = out.partition
     if fresh and mask is not None and not mask.block.partition.natural:
         out.rehome(mask.block.partition)
     view = view_mask(mask, out.size, out.partition, copy=mask is not None and mask.block is out)
-    leaf = LeafNode(0, T.dtype, "f", True)
-    write_chain(out, view, mask is None or not replace, accum, fresh, leaf, lambda: leaf, [T], T.dtype)
+    dtype = value.dtype
+    leaf = LeafNode(0, dtype, "f", True)
+    write_chain(out, view, mask is None or not replace, accum, fresh, leaf, lambda: (leaf, lambda: leaf),
+                [Everywhere(value)], dtype)
 
 
 def _assign_listed(out, accum, fresh, value, listed: VectorBlock) -> None:

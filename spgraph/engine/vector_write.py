@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from spgraph.block import VectorBlock
@@ -11,9 +14,10 @@ from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, Mask, MaskView, view_ma
 from spgraph.engine.operators import accumulate, cast_values, is_fresh, store
 from spgraph.kernels.trees import LeafNode
 
-__all__ = ["differences", "scatter", "take_list", "write", "write_chain"]
+__all__ = ["chain_of", "differences", "scatter", "take_list", "write", "write_chain"]
 
 NO_IDS = np.empty(0, np.int64)
+KEPT = 4096  # kernels by operators and storage: a program that makes operators without end must not fill the memory
 
 
 def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBlock, *, shared: bool = False) -> None:
@@ -42,7 +46,8 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
         scatter(out, view, accum, T)
     else:
         leaf = LeafNode(0, T.dtype, "f" if T.to_bitmap().format == "full" else "b", T.iso)
-        write_chain(out, view, mask is None or not replace, accum, fresh, leaf, lambda: leaf, [T], T.dtype)
+        write_chain(out, view, mask is None or not replace, accum, fresh, leaf, lambda: (leaf, lambda: leaf), [T],
+                    T.dtype)
 
 
 def _take(out: VectorBlock, T: VectorBlock, shared: bool) -> None:
@@ -135,34 +140,55 @@ def scatter(out: VectorBlock, view: MaskView, accum, T: VectorBlock) -> None:
                              most=min(before + T.nvals, out.size), padding=out.padding)
 
 
-def write_chain(out: VectorBlock, view: MaskView, keep: bool, accum, fresh: bool, signature, make_tree, leaves: list,
-                dtype, positional: bool = False) -> None:
+def chain_of(device, key: tuple, signature: tuple, make: Callable[[], Any]) -> Any:
+    """The kernel of a tree that `device.chains` does not have under `key`: by its signature, or made. It is kept."""
+    kernel = device.kernels.get(signature)
+    if kernel is None:
+        kernel = device.kernels[signature] = make()
+    if len(device.chains) >= KEPT:
+        device.chains.clear()
+    device.chains[key] = kernel
+    return kernel
+
+
+def write_chain(out: VectorBlock, view: MaskView, keep: bool, accum, fresh: bool, key, describe: Callable[[], tuple],
+                leaves: list, dtype, positional: bool = False) -> None:
     """One pass over all positions: tree, mask, accumulator and write.
 
-    `keep` = not (mask and replace); `signature` identifies the tree that
-    `make_tree` prints; `leaves` are bitmaps or full.
+    `keep` = not (mask and replace); `key` tells the tree and how its leaves are stored from others, cheaply;
+    ``describe()`` gives its signature and a function that makes the tree to be printed; `leaves` are bitmaps or full.
     """
     device = out.device
     stays = not fresh and accum is not None and keep  # C loses no entry
     if stays:
         full = out.to_bitmap().format == "full"
     else:
-        full = fresh and not view.code and all(leaf.format == "full" for leaf in leaves)
+        full = fresh and not view.code
+        if full:
+            for leaf in leaves:
+                if leaf.format != "full":
+                    full = False
+                    break
+    natural = not positional or out.partition.natural
+    key = ("write", key, view.code, view.values.dtype, keep, accum, fresh, full, out.dtype, natural)
+    kernel = device.chains.get(key)
+    if kernel is None:
+        signature, make_tree = describe()
+
+        def make():
+            consts = {**MASK_CONSTS[view.code], "REPLACE": not keep, "ACCUM": accum is not None, "FRESH": fresh,
+                      "C_FULL": full, "GLOBAL": not natural}
+            ops = {} if accum is None else {"ACC": accumulate(accum, out.dtype, dtype)}
+            return device.chain("write", make_tree(), len(leaves), out.dtype, consts, ops)
+
+        kernel = chain_of(device, key, ("chain.write", signature, view.code, view.values.dtype, keep,
+                                        accum and accum.key, fresh, full, out.dtype, natural), make)
     if fresh:
         present = EMPTY_BITS if full else device.xp.empty(out.size, np.uint8)
         values = device.xp.empty(out.size, out.dtype)
     else:
         out.writable_bitmap(full=full)
         present, values = EMPTY_BITS if full else out.present, out.values
-    natural = out.partition.natural or not positional
-    key = ("chain.write", signature, view.code, view.values.dtype, keep, accum and accum.key, fresh, full, out.dtype,
-           natural)
-    kernel = device.kernels.get(key)
-    if kernel is None:
-        consts = {**MASK_CONSTS[view.code], "REPLACE": not keep, "ACCUM": accum is not None, "FRESH": fresh,
-                  "C_FULL": full, "GLOBAL": not natural}
-        ops = {} if accum is None else {"ACC": accumulate(accum, out.dtype, dtype)}
-        kernel = device.kernels[key] = device.chain("write", make_tree(), len(leaves), out.dtype, consts, ops)
     args = [NO_IDS if natural else out.partition.to_global, view.present, view.values, present, values]
     for leaf in leaves:
         args += [EMPTY_BITS if leaf.present is None else leaf.present, leaf.values]

@@ -164,7 +164,10 @@ def _name(devices: list) -> str:
     """ "cpu:4" for four parts of the CPU, "cuda:0,1" for two GPUs, "mpi:4" for four processes."""
     if None in devices:
         return f"mpi:{len(devices)}"
-    kind = devices[0].name.partition(":")[0]
+    kinds = {device.name.partition(":")[0] for device in devices}
+    if len(kinds) > 1:
+        return "+".join(device.name for device in devices)
+    kind = kinds.pop()
     if kind == "cpu":
         return f"cpu:{len(devices)}"
     return f"{kind}:{','.join(device.name.partition(':')[2] for device in devices)}"

@@ -1,7 +1,8 @@
 """How bytes get from one part to another: a part in each process that ``mpiexec`` has started.
 
 All processes run the same program text and call every operation at the same place. Messages go through host memory
-(mpi4py). A process that fails ends them all.
+(mpi4py). A process that fails, by an exception or `sys.exit` with a code, ends them all; one that leaves early with
+code 0 leaves the others waiting.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ import importlib
 import sys
 import time
 from typing import Any
-
-import numpy as np
 
 from semirings.exceptions import NoDevice
 from spgraph.exchange.group import Group
@@ -34,23 +33,21 @@ class Mpi:
 
     def __init__(self, comm: Any, device: Device):
         self.comm = comm
-        self.device = device
+        self.device: Any = device
         self.mine = [comm.Get_rank()]
 
     def all_to_all(self, sent: list[list[tuple]]) -> list[list[tuple]]:
         """Deliver ``sent[0][q]`` to part q; returns what came, ``came[0][p]``."""
-        to_host = self.device.to_host
-        messages = [
-            tuple(one if one is None or isinstance(one, np.generic) else to_host(one) for one in message)
-            for message in sent[0]
-        ]
-        came = self.comm.alltoall(messages)
-        return [
-            [tuple(self._own(one, kept) for one, kept in zip(message, _like(sent[0], message))) for message in came]
-        ]
+        came = self.comm.alltoall([[self._packed(one) for one in message] for message in sent[0]])
+        return [[tuple(self._own(*one) for one in message) for message in came]]
 
-    def _own(self, one: Any, host: bool) -> Any:
-        if host or one is None or isinstance(one, np.generic):
+    def _packed(self, one: Any) -> tuple[Any, bool]:
+        """What travels, and whether it is an array of the device where it comes from, and is to be one there."""
+        there = not self.device.on_host and type(one) is self.device.array_type
+        return (self.device.to_host(one) if there else one), there
+
+    def _own(self, one: Any, there: bool) -> Any:
+        if not there:
             return one
         with self.device:
             return self.device.to_device(one)
@@ -58,12 +55,6 @@ class Mpi:
     def gather(self, values: list) -> list:
         """A Python or NumPy scalar, or an array of the host, of each part: those of all parts, everywhere."""
         return [value for some in self.comm.allgather(values) for value in some]
-
-
-def _like(sent: list[tuple], message: tuple) -> list[bool]:
-    """Which arrays of a message are the host's on every device: those that are so in what was sent."""
-    example = max(sent, key=len)
-    return [len(example) > k and type(example[k]) is np.ndarray for k in range(len(message))]
 
 
 @functools.cache
@@ -90,6 +81,17 @@ def mpi_group() -> Any:
         comm.Abort(1)
 
     sys.excepthook = end_all
+    leave = sys.exit
+
+    def leave_all(code: Any = None) -> Any:
+        if code not in (None, 0):
+            if not isinstance(code, int):
+                print(code, file=sys.stderr, flush=True)
+            time.sleep(APART * comm.Get_rank())
+            comm.Abort(code if isinstance(code, int) else 1)
+        leave(code)
+
+    sys.exit = leave_all
     return group
 
 

@@ -1,4 +1,4 @@
-"""How the values of a list of vertices travel: a list, a bitmap or dense, whichever is smallest."""
+"""How the values of a list of vertices travel: dense if all are there, else a list or bits, whichever is smaller."""
 
 from __future__ import annotations
 
@@ -27,15 +27,10 @@ def encode(device: Any, piece: VectorBlock, local: Any, valued: bool) -> tuple:
     if not device.on_host:  # a count would have to be waited for
         return None, xp.packbits(there), values
     places = np.flatnonzero(there)
-    size = values.itemsize if valued and values is not None else 0
     if values is not None and places.size < local.size:
-        compact = values[places]
-        if 4 * places.size < -(-local.size // 8):
-            return places.astype(np.int32), None, compact
-        if places.size * size < local.size * size:
-            return None, np.packbits(there), compact
-    if values is None and 4 * places.size < -(-local.size // 8):
-        return places.astype(np.int32), None, None
+        values = values[places]
+    if 4 * places.size < -(-local.size // 8):
+        return places.astype(np.int32), None, values
     return None, np.packbits(there), values
 
 

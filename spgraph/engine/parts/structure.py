@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spgraph.block import MatrixBlock
+from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine import matrix_products, matrix_structure
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
@@ -83,13 +83,14 @@ def mxm(
 
 def outer(out: MatrixParts, mask: Mask | None, accum, replace: bool, u: VectorParts, v: VectorParts, op) -> None:
     T = MatrixParts(u.size, v.size, op.return_type.np_type, u.device, u.layout, v.layout)
-    everything = [device.xp.arange(v.size) for device, _ in u.on_each()]
-    for (_, piece), (_, part), row in zip(T.on_each(), u.on_each(), take(v, everything)):
-        part = part.copy()
-        part.partition = NATURAL
-        product = _local(piece)
-        matrix_products.outer(product, None, None, False, part, row, op)
-        _put_back(piece, product, T.cols)
+    everything = u.device.dealt([v.layout.positions(np.arange(v.size))] * len(u.pieces))
+    for (device, piece), part, row in zip(T.on_each(), u.pieces, take(v, everything)):
+        ids, values = piece_coo(part)
+        column = VectorBlock(u.size, u.dtype, device=device)
+        column.set_sparse(ids.astype(column.indices.dtype), values, sorted=False)
+        product = MatrixBlock(u.size, v.size, T.dtype, device=device)
+        matrix_products.outer(product, None, None, False, column.sort(), row, op)
+        _take_own(piece, product, piece.rows.to_global, T.cols)
     T.take(T.pieces)
     matrix_apply(out, mask, accum, replace, T, False, None)
 
@@ -100,17 +101,41 @@ def kronecker(
     A, B = A.oriented(a_t), B.oriented(b_t)
     group, old, count = A.device, A.rows, B.nrows
     order = None if old.order is None else (old.order[:, None] * count + np.arange(count)).reshape(-1)
-    rows = Layout(group, old.starts * count, order, old.name)
     nrows, ncols = A.nrows * count, A.ncols * B.ncols
+    rows = Layout(group, old.starts * count, order, old.name)
     cols = rows if nrows == ncols else group.even_layout(ncols)
     T = MatrixParts(nrows, ncols, op.return_type.np_type, group, rows, cols)
     whole = _rows_at(B, [np.arange(count)] * len(T.pieces))
-    for (_, piece), (_, part), right in zip(T.on_each(), A.on_each(), whole):
-        product = _local(piece)
-        matrix_products.kronecker(product, None, None, False, _local(part), False, right, False, op)
-        _put_back(piece, product, cols)
+    for (device, piece), part, right in zip(T.on_each(), A.pieces, whole):
+        product = MatrixBlock(nrows, ncols, T.dtype, device=device)
+        matrix_products.kronecker(product, None, None, False, _at_their_ids(part, A.nrows), False, right, False, op)
+        _take_own(piece, product, piece.rows.to_global, cols)
     T.take(T.pieces)
     matrix_apply(out, mask, accum, replace, T, False, None)
+
+
+def _at_their_ids(piece: MatrixBlock, nrows: int) -> MatrixBlock:
+    """A part's rows in a matrix of all rows, in natural order: positional operators see the rows' ids."""
+    device, xp = piece.device, piece.device.xp
+    block, ids = _local(piece), piece.rows.to_global
+    lengths = xp.zeros(nrows, np.int64)
+    lengths[ids] = xp.diff(block.indptr)
+    csr = device.sort.gather_rows(
+        block.indptr, block.indices, None if block.iso else block.values, xp.argsort(ids, kind="stable")
+    )
+    new = MatrixBlock(nrows, block.ncols, block.dtype, device=device)
+    new.set_csr(device.row_offsets(lengths), csr[1], block.values if block.iso else csr[2], iso=block.iso)
+    return new
+
+
+def _take_own(piece: MatrixBlock, product: MatrixBlock, ids: Any, cols: Any) -> None:
+    """A part becomes some rows, by id, of a matrix in natural order."""
+    device = piece.device
+    values = None if product.iso else product.values
+    csr = device.sort.gather_rows(product.indptr, product.indices, values, ids)
+    block = MatrixBlock(piece.nrows, piece.ncols, product.dtype, device=device)
+    block.set_csr(csr[0], csr[1], product.values if product.iso else csr[2], iso=product.iso)
+    _put_back(piece, block, cols)
 
 
 # ---- a part as a matrix of its own ---------------------------------------------------
