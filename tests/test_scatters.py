@@ -291,7 +291,7 @@ def test_many_statements_are_forgotten():
         w[2] = 100 + k
         w(binary.min, changed=c) << u.vxm(A, op)
         assert w[2].value == 1 + k
-    assert len(A._block.scatters) <= vector_products.KEPT
+    assert len(A._block.steps) <= vector_products.KEPT
 
 
 def test_a_matrix_is_freed_at_once():

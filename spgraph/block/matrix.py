@@ -34,7 +34,7 @@ class MatrixBlock:
     """
 
     __slots__ = ("_cuts", "_ranges", "_transpose", "cols", "device", "dtype", "indices", "indptr", "iso",
-                 "longest", "missed", "ncols", "nrows", "rows", "scatters", "shares", "symmetric", "totals", "values")
+                 "longest", "missed", "ncols", "nrows", "rows", "shares", "steps", "symmetric", "totals", "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL,
                  device: Device = HOST):
@@ -80,7 +80,7 @@ class MatrixBlock:
         self.longest = None  # no row has more entries, if that is known
         self.shares = None  # of the rows, which products on a GPU keep here
         self.totals: dict = {}  # of all entries, by monoid; see engine.matrix_reduce
-        self.scatters: dict = {}  # products that may be run again, by statement; see engine.scatters
+        self.steps: dict = {}  # products that may be run again, by statement; see engine.scatters, engine.steps_cuda
         self.missed = 0  # work that the missing transpose would have saved, see engine.vector_products
         if rows is not None:
             self.rows = rows
@@ -98,7 +98,7 @@ class MatrixBlock:
         new.assume(self)
         new._transpose = None
         new._cuts = new._ranges = new.shares = None
-        new.scatters = {}
+        new.steps = {}
         for name in ("indptr", "indices", "values"):
             setattr(new, name, getattr(self, name).copy())
         return new
@@ -124,7 +124,7 @@ class MatrixBlock:
             self.values = self.device.filled(self.nvals, self.values[0], self.dtype)
             self.iso = False
             self._transpose = None
-            self.scatters = {}
+            self.steps = {}
         return self
 
     # ---- transpose -----------------------------------------------------------

@@ -42,7 +42,7 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     """
     statement = (semiring, accum, replace, transposed, flipped, mask is None, changed is None,
                  None if changed_if is None else changed_if[0])
-    known = A.scatters.get(statement)
+    known = A.steps.get(statement)
     if known is not None and _again(known, out, mask, A, transposed, u, changed, changed_if, direction):
         return
     inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
@@ -85,14 +85,14 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
 
 def _keep(A: MatrixBlock, statement: tuple, product: Product) -> None:
     """What was run may be run again."""
-    if len(A.scatters) >= KEPT and statement not in A.scatters:
-        A.scatters.clear()
+    if len(A.steps) >= KEPT and statement not in A.steps:
+        A.steps.clear()
     if product.out.device.on_host:
-        A.scatters[statement] = product.step
+        A.steps[statement] = product.step
         return
     from spgraph.engine.steps_cuda import Steps
 
-    A.scatters.setdefault(statement, Steps(product)).add(product.step)
+    A.steps.setdefault(statement, Steps(product)).add(product.step)
 
 
 def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, transposed: bool, u: VectorBlock,
