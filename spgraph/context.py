@@ -120,8 +120,9 @@ class Context:
     def __repr__(self):
         threads = self.threads or _threads.threads()
         limit = "" if self.memory_limit is None else f", memory_limit={self.memory_limit!r}"
+        partition = "" if self.partition is None else f", partition={self.partition!r}"
         return (f"Context(devices={self.device.name!r}, threads={threads}, direction={self.direction!r}, "
-                f"order={self.order!r}{limit})")
+                f"order={self.order!r}{partition}{limit})")
 
     def __enter__(self) -> Context:
         if self._closed:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import pickle
@@ -20,7 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spgraph as sg
-from spgraph import binary, exceptions, monoid, semiring
+from spgraph import binary, engine, exceptions, monoid, semiring
+from spgraph.engine import dispatch
 from spgraph.exchange import Group, group_of
 from spgraph.exchange.border import Border, border_of
 from spgraph.exchange.payload import decode, encode
@@ -148,6 +150,19 @@ def test_operands_of_other_layouts_are_aligned():
     v << v.vxm(one, semiring.plus_times)
     v << v.vxm(one, semiring.plus_times)
     assert u.to("cpu").isclose(v.to("cpu"))
+
+
+NAMESAKES = [name for name in engine.__all__ if hasattr(getattr(engine, name), "__wrapped__")]
+
+
+@pytest.mark.parametrize("name", NAMESAKES)
+def test_every_operation_has_a_namesake_on_parts(name: str):
+    one = getattr(engine, name).__wrapped__
+    several = dispatch._of_parts(name)
+    kinds = [[(p.kind, p.default is p.empty) for p in inspect.signature(f).parameters.values()] for f in (one, several)]
+    if name.startswith("build_"):  # which device is said there
+        kinds = [one[:-1] for one in kinds]
+    assert kinds[0] == kinds[1]
 
 
 class TestExchange:
@@ -409,6 +424,11 @@ def test_lists_that_name_no_devices(name: str):
 def test_partitions_that_are_none(partition: Any):
     with pytest.raises(exceptions.InvalidValue, match="partition is"):
         sg.Context(partition=partition)
+
+
+def test_repr_names_the_partition():
+    assert "partition='random'" in repr(sg.Context("cpu:2", partition="random"))
+    assert "partition" not in repr(sg.Context("cpu:2"))
 
 
 def test_a_number_as_text_is_a_number():

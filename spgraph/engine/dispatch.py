@@ -7,7 +7,6 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from semirings.exceptions import NotImplementedException
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.vector_parts import VectorParts
 
@@ -35,21 +34,15 @@ def _either(function: Callable, where: Callable | None) -> Callable:
         if type(looked_at) in PARTS:
             group: Any = looked_at.device
             with group.devices[group.mine[0]]:  # afterwards the GPU that is current now is so again
-                return _of_parts(name, looked_at)(*args, **more)
+                return _of_parts(name)(*args, **more)
         return function(*args, **more)
 
     return either
 
 
-def _of_parts(name: str, operand: Any) -> Callable:
+def _of_parts(name: str) -> Callable:
     found = _found.get(name)
     if found is None:
         modules = [importlib.import_module(f"spgraph.engine.parts.{module}") for module in MODULES]
-        found = next((getattr(module, name) for module in modules if name in module.__all__), None)
-        if found is None:
-            raise NotImplementedException(
-                f'{name}: not offered for what lies in parts on several devices ({operand.device.name}); A.to("cpu") '
-                "makes a copy on one"
-            )
-        _found[name] = found
+        found = _found[name] = next(getattr(module, name) for module in modules if name in module.__all__)
     return found

@@ -284,11 +284,10 @@ def pointer_jump(out: VectorParts, mask: Mask | None, accum, replace: bool, u: V
     for device, piece in u.on_each():
         ids, values = piece_coo(piece)
         wrong.append(int(device.xp.count_nonzero((values < 0) | (values > ids))))
-    if sum(gather_(wrong)):
-        raise InvalidValue(
-            f"pointer_jump: {sum(gather_(wrong))} values of v are negative or larger than their position; "
-            "wanted v(i) in [0, i], which leads to an end"
-        )
+    found = sum(gather_(wrong))
+    if found:
+        raise InvalidValue(f"pointer_jump: {found} values of v are negative or larger than their position; wanted "
+                           "v(i) in [0, i], which leads to an end")
     ends = u.copy()
     while True:
         further = _gathered(ends, ends)
