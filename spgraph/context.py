@@ -31,6 +31,9 @@ __all__ = ["HOST", "Context", "Device", "current", "device", "find_device", "on"
 
 DIRECTIONS = ("auto", "push", "pull")
 ORDERS = ("natural", "degree")
+EXCHANGES = ("auto", "selective", "broadcast")
+DUPLICATES = ("1-hop", "all")
+PARTS = {"partition": "contiguous_edges", "duplicate": "1-hop", "exchange": "auto"}  # where nobody says anything
 VARIABLE = "SPGRAPH_DEVICE"
 WANTED = "'cpu', 'cuda', 'cuda:1' (the second GPU), 'auto', or several: 4, 'all', ['cuda:0', 'cuda:2'], 'cpu:4'"
 
@@ -67,6 +70,14 @@ class Context:
         Which of several devices owns which vertex of a graph that is made inside: a name of
         `spgraph.partition.names`, a function or an array, see `spgraph.partition.assign`. Results never depend on it.
         Default: as the context around says, in the end "contiguous_edges".
+    duplicate : {"1-hop", "all"}, optional
+        Which vertices of others several devices have a proxy of, whose values they receive before a product: those that
+        their rows look at, or all, which needs memory for n values on each, but no lists. Default: as the context
+        around says, in the end "1-hop".
+    exchange : {"auto", "selective", "broadcast"}, optional
+        Whether several devices send a value only to those that look at it, or all to all; "auto": the one that moves
+        fewer bytes (the first; of equals, where all vertices are wanted everywhere, the second, which has nothing to
+        pick out). Results never depend on either. Default: as the context around says, in the end "auto".
 
     Raises
     ------
@@ -83,12 +94,13 @@ class Context:
     Context(devices='cpu', threads=1, direction='push', order='natural')
     """
 
-    __slots__ = ("_before", "_closed", "_device", "devices", "direction", "host_copies", "jit", "memory_limit", "order",
-                 "partition", "threads")
+    __slots__ = ("_before", "_closed", "_device", "devices", "direction", "duplicate", "exchange", "host_copies", "jit",
+                 "memory_limit", "order", "partition", "threads")
 
     def __init__(self, devices: Any = None, *, threads: int | None = None, direction: str = "auto",
                  order: str = "natural", jit: str | None = None, memory_limit: int | str | None = None,
-                 host_copies: bool = True, partition: Any = None):
+                 host_copies: bool = True, partition: Any = None, duplicate: str | None = None,
+                 exchange: str | None = None):
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise InvalidValue(f"Context: threads is {threads!r}, wanted a positive integer or None")
         _one_of("direction", direction, DIRECTIONS)
@@ -98,6 +110,10 @@ class Context:
         elif partition is not None and not callable(partition) and np.ndim(partition) != 1:
             raise InvalidValue(f"Context: partition is {partition!r}, wanted a name ({', '.join(partitions())}), a "
                                "function or an array with a part for every vertex")
+        if duplicate is not None:
+            _one_of("duplicate", duplicate, DUPLICATES)
+        if exchange is not None:
+            _one_of("exchange", exchange, EXCHANGES)
         if jit is not None:
             _one_of("jit", jit, ("auto", "always", "never"))
         self.memory_limit = _limit(memory_limit, devices)
@@ -109,6 +125,8 @@ class Context:
         self.jit = jit
         self.host_copies = bool(host_copies)
         self.partition = partition
+        self.duplicate = duplicate
+        self.exchange = exchange
         self._before: list = []
         self._closed = False
 
@@ -120,9 +138,9 @@ class Context:
     def __repr__(self):
         threads = self.threads or _threads.threads()
         limit = "" if self.memory_limit is None else f", memory_limit={self.memory_limit!r}"
-        partition = "" if self.partition is None else f", partition={self.partition!r}"
+        parts = "".join(f", {name}={getattr(self, name)!r}" for name in PARTS if getattr(self, name) is not None)
         return (f"Context(devices={self.device.name!r}, threads={threads}, direction={self.direction!r}, "
-                f"order={self.order!r}{partition}{limit})")
+                f"order={self.order!r}{parts}{limit})")
 
     def __enter__(self) -> Context:
         if self._closed:
@@ -244,13 +262,18 @@ def _some(count: Any) -> Device:
     return _group([_cuda(number) for number in range(count)])
 
 
-def wanted_partition() -> Any:
-    """The partition in force."""
-    given = (one.partition for one in reversed(_stack()) if one.partition is not None)
-    return next(given, "contiguous_edges")
+def in_force(name: str) -> Any:
+    """What the innermost context that says it says of parts: `partition`, `duplicate` or `exchange`."""
+    for one in reversed(_stack()):
+        given = getattr(one, name)
+        if given is not None:
+            return given
+    return PARTS[name]
 
 
-Group.choice = staticmethod(wanted_partition)
+Group.choice = staticmethod(lambda: in_force("partition"))
+Group.exchange = staticmethod(lambda: in_force("exchange"))
+Group.duplicate = staticmethod(lambda: in_force("duplicate"))
 
 
 def _cuda(number: int) -> Device:

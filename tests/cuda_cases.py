@@ -20,6 +20,7 @@ from semirings_values import operators
 import spgraph as sg
 from spgraph import binary, indexunary, monoid, select, semiring, unary
 from spgraph.block import width
+from spgraph.exchange import group_of
 from spgraph.kernels.cuda import assemble
 from spgraph.kernels.cuda.launch import CudaKernel
 from spgraph.kernels.device import Device
@@ -166,6 +167,22 @@ def pull(draw: Draw) -> list:
 @case
 def push(draw: Draw) -> list:
     return _product(draw, "push")
+
+
+@case
+def products_in_parts(draw: Draw) -> list:
+    """What parts need of each other, stored into their arrays as lists, bits and values."""
+    device = sg.context.device()
+    several = group_of((device,) * draw.pick([2, 3]))
+    A, found = draw.matrix(), []
+    with sg.Context(partition=draw.pick(["random", "contiguous"]), duplicate=draw.pick(["1-hop", "all"])):
+        parts = A.to(several)
+        for direction, share in (("push", 0.05), ("push", 0.6), ("pull", 0.6), ("pull", 1.0)):
+            u = draw.vector(300, A.dtype.name, share=share)
+            op = draw.semiring(A, u)
+            with sg.Context(direction=direction):
+                found.append(op(parts @ u.to(several)).new().to(device))
+    return found
 
 
 @case

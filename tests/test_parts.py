@@ -21,14 +21,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spgraph as sg
-from spgraph import binary, engine, exceptions, monoid, semiring
+from spgraph import _record, binary, engine, exceptions, monoid, semiring
 from spgraph.engine import dispatch
 from spgraph.exchange import Group, group_of
 from spgraph.exchange.border import Border, border_of
-from spgraph.exchange.payload import decode, encode
+from spgraph.exchange.payload import decode, encode, form, values_in
 from spgraph.exchange.route import route
 from spgraph.exchange.take import take
-from spgraph.kernels.device import Device
+from spgraph.kernels.device import HOST, Device
+from spgraph.kernels.memory import Memory
 from spgraph.partition.layout import Layout
 
 COUNTS = (2, 3, 7)
@@ -63,8 +64,8 @@ def dealt(name: str, partition: Any, count: int) -> tuple[Any, Any]:
     """A graph on one device, and in parts."""
     A = GRAPHS[name]
     with sg.Context(partition=partition):
-        return A.to(sg.context.device().devices[0].name if sg.context.device().group else sg.context.device().name), (
-            A.to(parts(count)))
+        several = A.to(parts(count))
+        return A.to(several._device.devices[0]), several
 
 
 ALGORITHMS = {
@@ -188,21 +189,112 @@ class TestExchange:
         sg.algorithms.pagerank(several)
         assert border_of(several._block) is first
 
+    @pytest.mark.parametrize("kept_as", ["list", "bitmap"])
+    @pytest.mark.parametrize("listed", [True, False])
     @given(data=st.data())
-    def test_payload_is_what_was_sent(self, data):
+    def test_payload_is_what_was_sent(self, listed: bool, kept_as: str, data):
         device = parts(2).devices[0]
-        size = data.draw(st.integers(1, 40))
-        there = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+        size = data.draw(st.integers(1, 300))
+        share = data.draw(st.sampled_from([0.0, 0.01, 0.3, 1.0]))
+        there = np.random.default_rng(data.draw(st.integers(0, 99))).random(size) < share
         ids = np.flatnonzero(there)
-        piece = sg.Vector.from_coo(ids, ids * 1.5, size=size, dtype=float).to(device)._block.copy().to_bitmap()
-        local = np.array(data.draw(st.lists(st.integers(0, size - 1), max_size=20, unique=True)), np.int64)
-        local.sort()
+        piece = sg.Vector.from_coo(ids, ids * 1.5, size=size, dtype=float).to(device)._block.copy()
+        (piece.to_bitmap() if kept_as == "bitmap" else piece.to_sparse().sort())
+        some = st.lists(st.integers(0, size - 1), max_size=20, unique=True).map(sorted)
+        local = np.array(data.draw(some | st.just(range(size))), np.int64)
+        whole = data.draw(st.booleans())
         with device:
-            message = encode(device, piece, device.to_device(local), True)
-            present, values = decode(device, message, local.size)
-            bits = np.ones(local.size, bool) if present is None else device.to_host(present).astype(bool)
-            assert np.array_equal(bits, there[local])
-            assert np.array_equal(device.to_host(values)[bits], local[bits] * 1.5)
+            message = encode(device, piece, None if whole else device.to_device(local), True)
+            arrived = decode(device, message, size if whole else local.size, device.to_device(local), listed)
+            values = device.to_host(arrived.values)
+            if listed:
+                places = device.to_host(arrived.places)
+                assert np.array_equal(places, np.flatnonzero(there[local]))
+                assert np.array_equal(values, local[places] * 1.5)
+            else:
+                bits = np.ones(local.size, bool) if arrived.there is None else device.to_host(arrived.there).astype(bool)
+                assert np.array_equal(bits, there[local])
+                assert np.array_equal(values[bits], local[bits] * 1.5)
+
+    @pytest.mark.parametrize(("count", "wanted"), [(0, "list"), (3, "list"), (40, "bits"), (800, "dense")])
+    def test_payload_is_the_smallest(self, count: int, wanted: str):
+        device = HOST
+        piece = sg.Vector.from_coo(np.arange(count), 1.0, size=800, dtype=float).to(device)._block
+        for block in (piece.copy().to_sparse(), piece.copy().to_bitmap()):
+            _, places, bits, values = message = encode(device, block, None, True)
+            assert form(message) == wanted
+            assert values_in(device, message, 800) == values.size == count
+            sizes = {"list": 4 * count, "bits": 100, "dense": 0 if count == 800 else 801}
+            assert (0 if places is None else places.nbytes) + (0 if bits is None else bits.nbytes) == sizes[wanted]
+            assert sizes[wanted] == min(sizes.values())
+
+    @pytest.mark.parametrize("exchange", ["auto", "selective", "broadcast"])
+    @pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+    @pytest.mark.parametrize("listed", [True, False])
+    @given(data=st.data())
+    def test_share_gives_each_part_what_it_looks_at(self, listed: bool, duplicate: str, exchange: str, data):
+        name = data.draw(st.sampled_from(["rmat", "grid", "star", "directed"]))
+        several = dealt(name, data.draw(st.sampled_from(["random", "contiguous"])), data.draw(st.sampled_from(COUNTS)))[1]
+        n = several.nrows
+        random = np.random.default_rng(data.draw(st.integers(0, 99)))
+        ids = np.flatnonzero(random.random(n) < data.draw(st.sampled_from([0.02, 0.5, 1.0])))
+        values = np.ones(ids.size) if data.draw(st.booleans()) else random.random(ids.size)
+        u = sg.Vector.from_coo(ids, values, size=n, dtype=float).to(several._device)._block.rehome(several._block.cols)
+        border = border_of(several._block, duplicate)
+        with sg.Context(exchange=exchange):
+            shared = border.share(u, listed)
+        rows, cols, _ = several.to_coo()
+        owner = several._block.rows.owners(several._block.rows.positions(np.arange(n)))
+        for part, ext in enumerate(shared):
+            seen = np.union1d(cols[owner[rows] == part], np.flatnonzero(owner == part))
+            wanted = np.isin(ids, seen if duplicate == "1-hop" else np.arange(n))
+            assert ext.nvals == 0 or (ext.format == "sparse") is listed
+            ext.expand().to_sparse()
+            local, got = ext.device.to_host(ext.indices), ext.device.to_host(ext.values)
+            found = ext.device.to_host(ext.partition.globals_of(ext.device.xp.asarray(local)))
+            order = np.argsort(found)
+            found, got = found[order], got[order]
+            assert np.array_equal(found, ids[wanted])
+            assert np.array_equal(got, values[wanted])
+
+    def test_selective_never_moves_more_than_broadcast(self, monkeypatch):
+        moved: dict[str, dict] = {}
+        for exchange in ("selective", "broadcast", "auto"):
+            several = dealt("rmat", "random", 3)[1]
+            told = moved[exchange] = {}
+
+            class Told:
+                def moved(self, verb, source, target, values, nbytes, form, told=told):
+                    if verb == "share":
+                        told[source, target] = told.get((source, target), 0) + nbytes
+
+                def __getattr__(self, name):
+                    return lambda *args, **more: None
+
+            with sg.Context(exchange=exchange):
+                monkeypatch.setattr(_record, "listener", Told())
+                sg.algorithms.bfs(several, 0)
+                monkeypatch.setattr(_record, "listener", None)
+        assert moved["selective"].keys() == moved["broadcast"].keys() == {(p, q) for p in range(3) for q in range(3)} - {
+            (p, p) for p in range(3)
+        }
+        for pair, nbytes in moved["selective"].items():
+            assert nbytes <= moved["broadcast"][pair]
+            assert moved["auto"][pair] <= min(nbytes, moved["broadcast"][pair])
+
+    @pytest.mark.parametrize("name", ["rmat", "directed"])
+    def test_a_push_where_rows_by_columns_do_not_fit(self, name: str, monkeypatch):
+        wanted = {algorithm: ALGORITHMS[algorithm](dealt(name, "random", 3)[0]) for algorithm in ("bfs", "sssp")}
+        monkeypatch.setattr(Device, "memory", lambda self: Memory(None, 0, None, None))
+        monkeypatch.setattr(type(parts(3).devices[0]), "memory", lambda self: Memory(None, 0, None, None))
+        for direction in ("push", "auto"):
+            several = dealt(name, "random", 3)[1]
+            with sg.Context(direction=direction):
+                for algorithm, right in wanted.items():
+                    assert ALGORITHMS[algorithm](several).to("cpu").isequal(right.to("cpu"))
+            borders = [*several._block.border.values(), *several._block.oriented(True).border.values()]
+            assert borders
+            assert not any(block.has_transpose for border in borders for block in border.blocks)
 
     def test_route_keeps_the_order_of_equal_positions(self):
         group = parts(2)

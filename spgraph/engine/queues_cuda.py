@@ -69,11 +69,13 @@ def _made(u: VectorBlock, A: MatrixBlock, limit: float, edges: int | None) -> tu
     key = "push queue", iso, listed
     kernel = device.kernels.get(key)
     if kernel is None:
-        kernel = device.kernels[key] = device.kernel("queue.make" if listed else "queue.list", {"VALUES": not iso}, {})
+        kernel = device.kernels[key] = device.kernel("queue.make" if listed else "queue.list",
+                                                      {"VALUES": not iso, "LATE": False}, {})
     indices, prefix = xp.empty(count, index_dtype(u.size)), xp.empty(count, np.int64)
     values = EMPTY_BITS if iso else xp.empty(count, u.dtype)
     entries = u.indices if listed else u.present
-    later = kernel(count if listed else u.size, (A.indptr, entries, u.values, indices, values, prefix))
+    before = (A.indptr, entries, u.values, EMPTY_BITS) if listed else (A.indptr, entries, u.values)
+    later = kernel(count if listed else u.size, (*before, indices, values, prefix))
     if edges is None:
         edges = unpacked(later.get()[0])[1]
     if listed or edges <= limit:
@@ -82,20 +84,25 @@ def _made(u: VectorBlock, A: MatrixBlock, limit: float, edges: int | None) -> tu
     return prefix, edges
 
 
+def room(A: MatrixBlock, size: int, edges: int) -> int:
+    """For how many entries a list gets room that a push through so many edges of A makes; see `bench._memory`."""
+    return min(edges, size)
+
+
 class Found:
     """The list that a push makes, with room for all that may come; how long it is, `later` will say."""
 
     __slots__ = ("device", "indices", "indptr", "later", "partition", "prefix", "single", "values", "written")
 
     def __init__(self, A: MatrixBlock, size: int, edges: int, dtype, single, partition):
-        empty, room = A.device.xp.empty, min(edges, size)
+        empty, count = A.device.xp.empty, room(A, size, edges)
         self.device = A.device
         self.indptr = A.indptr  # as it is now: the matrix may have another one when the length is known
-        self.indices = empty(room, index_dtype(size))
+        self.indices = empty(count, index_dtype(size))
         self.single = single
-        self.values = empty(room, dtype) if single is None else single
+        self.values = empty(count, dtype) if single is None else single
         self.written = EMPTY_BITS if single is not None else self.values  # by the kernel
-        self.prefix = empty(room, np.int64) if follows(A) else NO_PREFIX
+        self.prefix = empty(count, np.int64) if follows(A) else NO_PREFIX
         self.partition = partition
         self.later: Any = None
 

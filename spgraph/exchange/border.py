@@ -1,21 +1,25 @@
 """Which values a matrix in parts needs of other parts, and the two verbs that move them.
 
-Data encoding: of a part's columns, first come those whose vertices the part owns itself, under their local numbers,
-then its *ghosts*, proxies of vertices that others own, by owner and position (duplication of one hop). For each pair
-of parts the owner keeps the list of vertices that it *lends*. Lists are made once and used as long as the matrix is.
+Data encoding: of a part's columns, the ones whose vertices it owns itself come first, under their local numbers, then
+its *ghosts*, proxies of vertices that others own, by owner and position (duplication of one hop). With duplication
+"all" every vertex has a proxy, under its position. Columns of one owner are neighbours in both. For each pair of parts
+the owner keeps the list of vertices that it *lends*. Lists are made once and used as long as the matrix is.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
+from spgraph.exchange.direct import Direct
 from spgraph.exchange.matrix_parts import MatrixParts
-from spgraph.exchange.payload import decode, encode
+from spgraph.exchange.payload import decode, encode, form, values_in
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.partition import Partition
 
@@ -28,25 +32,48 @@ class Border:
     Parameters
     ----------
     A : MatrixParts
+    duplicate : {"1-hop", "all"}
 
     Attributes
     ----------
     blocks : list of MatrixBlock
-        For each part of this process its rows, with own columns and ghosts as columns.
+        For each part of this process its rows, with proxies as columns.
+    begins : list of list of int
+        ``begins[a][q]``: the first column of ``mine[a]`` whose vertex part q owns.
+    sizes : list of list of int
+        How many there are.
     lent : list of list of array
-        ``lent[a][q]``: local numbers that part ``mine[a]`` lends to part q.
-    homes : list of MatrixBlock
-        For each part a matrix that brings what comes to it to its place: a row for each own vertex and for each one
-        lent, the owners' local numbers as columns.
+        ``lent[a][q]``: local numbers that part ``mine[a]`` lends to part q, ascending; None for all.
+    wanted : list of list of array
+        ``wanted[a][q]``: the same of what part q lends to part ``mine[a]``.
     """
 
-    def __init__(self, A: MatrixParts):
+    def __init__(self, A: MatrixParts, duplicate: str = "1-hop"):
         group, layout = A.device, A.cols
         self.group = group
         self.layout = layout
+        self.duplicate = duplicate
         self.blocks: list[MatrixBlock] = []
-        self.cuts: list[list[int]] = []  # where the ghosts of each owner begin, and the end
-        asked = []
+        self.begins: list[list[int]] = []
+        self.sizes: list[list[int]] = []
+        self.wanted: list[list[Any]] = []
+        if duplicate == "all":
+            self._all(A)
+        else:
+            self._one_hop(A)
+        self._homes: list[MatrixBlock] | None = None
+
+    def _all(self, A: MatrixParts) -> None:
+        starts = self.layout.starts.tolist()
+        for piece in A.pieces:
+            self.blocks.append(piece)
+            self.begins.append(starts[:-1])
+            self.sizes.append([end - begin for begin, end in pairwise(starts)])
+            self.wanted.append([None] * self.group.parts)
+        self.lent = self.wanted
+
+    def _one_hop(self, A: MatrixParts) -> None:
+        group, layout = self.group, self.layout
         for part, (device, piece) in zip(group.mine, A.on_each()):
             xp = device.xp
             first, last = layout.starts[part : part + 2].tolist()
@@ -57,31 +84,128 @@ class Border:
             ghosts = xp.flatnonzero(used)
             del used
             bounds = device.to_host(xp.searchsorted(ghosts, device.to_device(layout.starts))).tolist()
-            self.cuts.append([own + at for at in bounds])
-            asked.append([(ghosts[a:b] - begin,) for begin, a, b in zip(layout.starts.tolist(), bounds, bounds[1:])])
+            self.begins.append([0 if q == part else own + at for q, at in enumerate(bounds[:-1])])
+            self.sizes.append([own if q == part else b - a for q, (a, b) in enumerate(pairwise(bounds))])
+            self.wanted.append(
+                [ghosts[a:b] - begin for begin, a, b in zip(layout.starts.tolist(), bounds, bounds[1:])]
+            )
             self.blocks.append(_renumbered(device, piece, layout, first, own, ghosts))
-        came = group.transport.all_to_all(asked)
+        came = group.transport.all_to_all([[(local,) for local in lists] for lists in self.wanted])
         self.lent = [[local for (local,) in messages] for messages in came]
-        self._homes: list[MatrixBlock] | None = None
 
     @property
     def pairs(self) -> np.ndarray:
         """How many values part p may get from part q, at [p, q]."""
-        rows = [[b - a for a, b in pairwise(cuts)] for cuts in self.cuts]
+        rows = [[0 if q == part else size for q, size in enumerate(sizes)]
+                for part, sizes in zip(self.group.mine, self.sizes)]
         return np.array(self.group.transport.gather(rows))
+
+    @cached_property
+    def everywhere(self) -> list[bool]:
+        """For each part of this process, whether all its vertices are wanted by all other parts."""
+        return [
+            all(local is None or q == part or local.size == self.layout.count(part) for q, local in enumerate(lists))
+            for part, lists in zip(self.group.mine, self.lent)
+        ]
+
+    @cached_property
+    def direct(self) -> Direct | None:
+        """What stores into the other devices' arrays, if they are GPUs that see each other."""
+        return Direct(self) if self.group.transport.direct else None
+
+    @cached_property
+    def can_push(self) -> bool:
+        """Whether all parts have room for their rows once more, by columns, for which a push looks."""
+        fits = []
+        for part, block in zip(self.group.mine, self.blocks):
+            free = None if block.has_transpose else self.group.devices[part].memory().free
+            fits.append(free is None or free > TRANSPOSE_ROOM * block.nbytes)
+        return all(self.group.transport.gather(fits))
+
+    # ---- the two verbs -----------------------------------------------------------
+    @_record.exchange
+    def share(self, u: VectorParts, listed: bool) -> list[VectorBlock]:
+        """u on each part as far as its rows look at it: a list for a push if `listed`, else a bitmap for a pull."""
+        group = self.group
+        strategy, single = group.exchange(), _single(u)
+        if self.direct is not None and strategy != "broadcast":
+            return self.direct.share(u, listed, single)
+        sent = []
+        for a, (part, (device, piece)) in enumerate(zip(group.mine, u.on_each())):
+            (piece.to_sparse().sort() if listed else piece.to_bitmap())
+            # all that is wanted never is more than all there is
+            whole = strategy == "broadcast" or (strategy == "auto" and self.everywhere[a])
+            same = encode(device, piece, None, single is None) if whole else None
+            sent.append(
+                [
+                    () if q == part else same if whole else encode(device, piece, local, single is None)
+                    for q, local in enumerate(self.lent[a])
+                ]
+            )
+        if _record.listener is not None:
+            self._tell(sent)
+        came = group.transport.all_to_all(sent)
+        found = []
+        for a, (part, (device, piece)) in enumerate(zip(group.mine, u.on_each())):
+            block = self.blocks[a]
+            ext = VectorBlock(block.ncols, u.dtype, block.cols, device)
+            arrived = []
+            for q, (message, wanted, size) in enumerate(zip(came[a], self.wanted[a], self.sizes[a])):
+                if q == part:
+                    arrived.append(None)
+                    continue
+                about = self.layout.count(q) if message[0] else size
+                arrived.append(decode(device, message, about, wanted, listed))
+            (fill_list if listed else fill)(ext, piece, part, self.begins[a], arrived, single)
+            found.append(ext)
+        return found
+
+    def _tell(self, sent: list[list[tuple]]) -> None:
+        for part, lists, messages in zip(self.group.mine, self.lent, sent):
+            device = self.group.devices[part]
+            for q, (local, message) in enumerate(zip(lists, messages)):
+                if message:
+                    size = self.layout.count(part) if message[0] or local is None else local.size
+                    nbytes = sum(one.nbytes for one in message[1:] if one is not None)
+                    with device:
+                        count = values_in(device, message, size)
+                    _record.listener.moved("share", part, q, count, nbytes, form(message))
+
+    def edges(self, shared: list[VectorBlock]) -> int:
+        """Entries in all parts' rows that meet those of what was shared as lists."""
+        found = []
+        for part, block, ext in zip(self.group.mine, self.blocks, shared):
+            with self.group.devices[part]:
+                rows = block.oriented(True)
+                if ext.queue is not None and ext.queue[0] is rows.indptr:
+                    found.append(ext.queue[2])
+                else:
+                    lengths = rows.indptr[ext.indices + 1] - rows.indptr[ext.indices]
+                    found.append(int(lengths.sum(dtype=np.int64)))
+        return sum(self.group.transport.gather(found))
 
     @property
     def homes(self) -> list[MatrixBlock]:
-        """See the class; made at first use."""
+        """For each part a matrix that brings what comes to it to its place; made at first use.
+
+        It has a row for each own vertex and for each one lent, and the owners' local numbers as columns.
+        """
         if self._homes is None:
             self._homes = [self._home(a, part) for a, part in enumerate(self.group.mine)]
         return self._homes
+
+    def _lent(self, a: int, part: int) -> list[Any]:
+        """Local numbers that a part lends to each of the others."""
+        xp, own = self.group.devices[part].xp, self.layout.count(part)
+        return [
+            xp.arange(0 if q == part else own) if local is None else local for q, local in enumerate(self.lent[a])
+        ]
 
     def _home(self, a: int, part: int) -> MatrixBlock:
         device, own = self.group.devices[part], self.layout.count(part)
         with device:
             xp = device.xp
-            columns = xp.concatenate([xp.arange(own, dtype=np.int64), *self.lent[a]])
+            columns = xp.concatenate([xp.arange(own, dtype=np.int64), *self._lent(a, part)])
             block = MatrixBlock.__new__(MatrixBlock)
             block.device, block.nrows, block.ncols, block.dtype = device, columns.size, own, np.dtype(np.bool_)
             block.set_csr(
@@ -94,52 +218,43 @@ class Border:
             )
         return block
 
-    # ---- the two verbs -----------------------------------------------------------
-    def share(self, u: VectorParts) -> list[VectorBlock]:
-        """Before a pull: u on each part as far as its rows look at it, own entries and ghosts."""
-        group = self.group
-        single = _single(u)
-        sent = []
-        for (device, piece), lent in zip(u.on_each(), self.lent):
-            piece.to_bitmap()
-            sent.append([encode(device, piece, local, single is None) for local in lent])
-        came = group.transport.all_to_all(sent)
-        found = []
-        for (device, piece), block, cuts, messages in zip(u.on_each(), self.blocks, self.cuts, came):
-            ext = VectorBlock(block.ncols, u.dtype, block.cols, device)
-            parts = [decode(device, message, end - begin) for message, begin, end in zip(messages, cuts, cuts[1:])]
-            fill(ext, piece, parts, single)
-            found.append(ext)
-        return found
-
+    @_record.exchange
     def reduce(self, T: list[VectorBlock]) -> list[VectorBlock]:
         """After a push: each part's own results and those that others have for it, over the rows of its `homes`."""
         group = self.group
         owned, sent = [], []
-        for part, block, cuts in zip(group.mine, T, self.cuts):
+        for part, block, begins, sizes in zip(group.mine, T, self.begins, self.sizes):
             with group.devices[part] as device:
                 indices, values = _listed(block)
-                bounds = device.to_host(device.xp.searchsorted(indices, device.to_device(np.array(cuts)))).tolist()
-                owned.append((indices[: bounds[0]], values if block.iso else values[: bounds[0]], block.iso))
-                sent.append(
-                    [
-                        (indices[a:b] - begin, values if block.iso else values[a:b])
-                        for begin, a, b in zip(cuts, bounds, bounds[1:])
-                    ]
-                )
+                edges = np.array([edge for begin, size in zip(begins, sizes) for edge in (begin, begin + size)])
+                bounds = device.to_host(device.xp.searchsorted(indices, device.to_device(edges))).tolist()
+                cut = [
+                    (indices[a:b] - begin, values if block.iso else values[a:b])
+                    for begin, a, b in zip(begins, bounds[::2], bounds[1::2])
+                ]
+                owned.append(cut[part])
+                sent.append([() if q == part else message for q, message in enumerate(cut)])
+        if _record.listener is not None:
+            for part, messages in zip(group.mine, sent):
+                for q, message in enumerate(messages):
+                    if message:
+                        nbytes = sum(one.nbytes for one in message)
+                        _record.listener.moved("reduce", part, q, message[0].size, nbytes, "list")
         came = group.transport.all_to_all(sent)
         return [self._joined(a, own, messages) for a, (own, messages) in enumerate(zip(owned, came))]
 
     def _joined(self, a: int, own: tuple, messages: list[tuple]) -> VectorBlock:
         """One list over the rows of the home matrix."""
-        device, home = self.group.devices[self.group.mine[a]], self.homes[a]
+        part = self.group.mine[a]
+        device, home = self.group.devices[part], self.homes[a]
         with device:
             xp = device.xp
-            at, lists, values = self.homes[a].ncols, [own[0]], [(own[1], own[0].size)]
-            for (indices, found), lent in zip(messages, self.lent[a]):
-                lists.append(indices + at)
-                values.append((found, indices.size))
-                at += lent.size
+            at, lists, values = home.ncols, [own[0]], [(own[1], own[0].size)]
+            for message, lent in zip(messages, self._lent(a, part)):
+                if message:
+                    lists.append(message[0] + at)
+                    values.append((message[1], message[0].size))
+                    at += lent.size
             values = [(found, count) for found, count in values if count]
             m = VectorBlock(home.nrows, own[1].dtype, home.rows, device)
             if not values:
@@ -162,6 +277,9 @@ class Border:
                     sorted=True,
                 )
             return m
+
+
+TRANSPOSE_ROOM = 3  # times a block's bytes: its transpose, and what is needed while that is made
 
 
 class Proxies(Partition):
@@ -212,25 +330,42 @@ def _single(u: VectorParts) -> np.ndarray | None:
     return np.frombuffer(found.pop(), u.dtype)
 
 
-def fill(ext: VectorBlock, piece: VectorBlock, parts: list[tuple], single: np.ndarray | None) -> None:
-    """Own entries and ghosts as one bitmap."""
+def fill(ext: VectorBlock, piece: VectorBlock, part: int, begins: list[int], arrived: list, single: Any) -> None:
+    """A part's own entries and those of its proxies as one bitmap."""
     device, xp = ext.device, ext.device.xp
-    whole = piece.format == "full" and all(present is None for present, _ in parts)
+    order = sorted(range(len(begins)), key=lambda q: (begins[q], q != part))
+    own = piece.values
+    if single is None and piece.iso:
+        own = device.filled(piece.size, piece.values[0], piece.dtype)
     present = None
-    if not whole:
-        bits = [xp.ones(piece.size, np.uint8) if piece.present is None else piece.present]
-        present = xp.concatenate(
-            bits + [xp.ones(values.size, np.uint8) if there is None else there for there, values in parts]
-        )
-    if single is not None:
-        values = single.copy()
-    else:
-        own = device.filled(piece.size, piece.values[0], piece.dtype) if piece.iso else piece.values
-        values = xp.concatenate([own, *(values for _, values in parts)])
+    if piece.format != "full" or any(one is not None and one.there is not None for one in arrived):
+        ends = [*(begins[q] for q in order[1:]), ext.size]
+        bits = []
+        for q, end in zip(order, ends):
+            there = piece.present if q == part else arrived[q].there
+            bits.append(xp.ones(end - begins[q], np.uint8) if there is None else there)
+        present = xp.concatenate(bits)
+    values = single.copy() if single is not None else xp.concatenate(
+        [own if q == part else arrived[q].values for q in order]
+    )
     count = ext.size if present is None else int(xp.count_nonzero(present))
-    if count == 0:
+    if count:
+        ext.set_bitmap(present, values, count, iso=single is not None)
+
+
+def fill_list(ext: VectorBlock, piece: VectorBlock, part: int, begins: list[int], arrived: list, single: Any) -> None:
+    """The same as one list."""
+    device, xp = ext.device, ext.device.xp
+    order = sorted(range(len(begins)), key=lambda q: (begins[q], q != part))
+    lists = [(piece.indices if q == part else arrived[q].places) + begins[q] for q in order]
+    indices = xp.concatenate(lists).astype(index_dtype(ext.size), copy=False)
+    if not indices.size:
         return
-    ext.set_bitmap(present, values, count, iso=single is not None)
+    if single is not None:
+        ext.set_sparse(indices, single.copy(), iso=True)
+        return
+    own = device.filled(piece.nvals, piece.values[0], piece.dtype) if piece.iso else piece.values
+    ext.set_sparse(indices, xp.concatenate([own if q == part else arrived[q].values for q in order]))
 
 
 def _listed(block: VectorBlock) -> tuple[Any, Any]:
@@ -241,9 +376,9 @@ def _listed(block: VectorBlock) -> tuple[Any, Any]:
     return block.indices.astype(np.int64, copy=False), block.values
 
 
-def border_of(A: MatrixParts) -> Border:
+def border_of(A: MatrixParts, duplicate: str = "1-hop") -> Border:
     """The border of a matrix, made at first use and kept with it."""
-    found = A.border.get("1-hop")
+    found = A.border.get(duplicate)
     if found is None:
-        found = A.border["1-hop"] = Border(A)
+        found = A.border[duplicate] = Border(A, duplicate)
     return found

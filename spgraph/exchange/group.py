@@ -38,7 +38,10 @@ class Group(Device):
     parts : int
     """
 
-    choice: Callable[[], Any] = staticmethod(lambda: "contiguous_edges")  # the partition in force; `context` sets it
+    # what is in force; `context` sets them
+    choice: Callable[[], Any] = staticmethod(lambda: "contiguous_edges")
+    exchange: Callable[[], str] = staticmethod(lambda: "auto")
+    duplicate: Callable[[], str] = staticmethod(lambda: "1-hop")
 
     def __init__(self, devices: list, transport: Any = None):
         super().__init__()
@@ -73,10 +76,13 @@ class Group(Device):
         if nrows != ncols:
             return self.even_layout(nrows), self.even_layout(ncols)
         wanted = Group.choice()
-        owner = assign(wanted, indptr, indices, self.parts)
-        name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "own")
-        layout = self.layout(*lay_out(owner, self.parts), name)
+        layout = self.laid_out(assign(wanted, indptr, indices, self.parts), wanted)
         return layout, layout
+
+    def laid_out(self, owner: Any, partition: Any) -> Layout:
+        """The layout in which each vertex lies at its owner, under the name of the partition that chose him."""
+        name = partition if isinstance(partition, str) else getattr(partition, "__name__", "own")
+        return self.layout(*lay_out(owner, self.parts), name)
 
     def layout(self, starts: Any, order: Any, name: str) -> Layout:
         """The layout with these contents: the same object as long as somebody holds it."""

@@ -31,6 +31,8 @@ class Mpi:
         Of this process.
     """
 
+    direct = False
+
     def __init__(self, comm: Any, device: Device):
         self.comm = comm
         self.device: Any = device

@@ -1,11 +1,13 @@
 """How bytes get from one part to another: all parts in one process.
 
 A message is a tuple of arrays, of NumPy scalars and of None. Every transport has ``mine``, the parts of this process,
+``direct``, whether all devices are GPUs whose kernels can store into each other's memory (see `exchange.direct`),
 `all_to_all` and `gather`; each is called by all processes at the same place of the program.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,26 @@ class InProcess:
     def __init__(self, devices: list):
         self.devices = devices
         self.mine = range(len(devices))
+
+    @cached_property
+    def direct(self) -> bool:
+        """See the module docstring."""
+        return not any(one.on_host for one in self.devices) and all(
+            one.sees(other) for one in self._several for other in self._several
+        )
+
+    @cached_property
+    def _several(self) -> list:
+        return list(dict.fromkeys(self.devices))
+
+    def order(self) -> None:
+        """What is started from now on, on any device, comes after all that was started before, on all of them."""
+        several = self._several
+        if len(several) > 1:
+            for device in several:
+                device.mark()
+            for device in several:
+                device.follow(several)
 
     def all_to_all(self, sent: list[list[tuple]]) -> list[list[tuple]]:
         """Deliver ``sent[p][q]``, from part p to part q; returns what came, ``came[q][p]``.

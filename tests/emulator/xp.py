@@ -360,6 +360,20 @@ def isin(element, test_elements, assume_unique=False, invert=False):
     return _own(np.isin(_array_of(element), _array_of(test_elements), invert=invert))
 
 
+def packbits(a, axis=None, bitorder="big"):
+    """Eight Booleans to a byte."""
+    if axis is not None or _array_of(a).dtype.kind not in "biu":
+        raise NotImplementedError("packbits: Booleans or integers, no axis")
+    return _own(np.packbits(_array_of(a), bitorder=bitorder))
+
+
+def unpackbits(a, axis=None, bitorder="big"):
+    """The bits of bytes."""
+    if axis is not None or _array_of(a).dtype != np.uint8:
+        raise NotImplementedError("unpackbits: uint8, no axis")
+    return _own(np.unpackbits(_array_of(a), bitorder=bitorder))
+
+
 def setdiff1d(ar1, ar2, assume_unique=False):
     """The elements of one array that another lacks; waits for the device."""
     _counts.synchronizations += 1

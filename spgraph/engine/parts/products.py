@@ -1,9 +1,12 @@
 """Matrix times vector in parts: push or pull, decided once for all parts.
 
-Pull: the owners *share* what the rows of others look at, then every part gathers its rows. Push: every part scatters
-from its own entries into its columns, ghosts included; the partial results go to their owners (*reduce*), where they
-are combined under mask and accumulator by a product with the `homes` of the border. So masks, accumulators,
-``replace`` and ``changed=`` mean the same as on one device, since it is the one-device product that does the last step.
+The owners *share* what the rows of others look at: as a list for a push, as a bitmap for a pull. Then every part
+multiplies its own rows, by the product of one device. So masks, accumulators, ``replace`` and ``changed=`` mean the same
+as on one device.
+
+Where the rows by columns are not at hand, and not worth making yet or too large, a push goes the other way: every part
+scatters from its own entries into its columns, those of others included; the partial results go to their owners
+(*reduce*), where a product with the `homes` of the border combines them.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from spgraph.block import VectorBlock
 from spgraph.engine import vector_products
 from spgraph.engine.mask import Mask
 from spgraph.engine.parts.align import mask_pieces
-from spgraph.exchange.border import border_of
+from spgraph.exchange.border import Border, border_of
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.vector_parts import VectorParts
 
@@ -53,30 +56,17 @@ def mxv(
     if changed is not None:
         notes = out.empty_pieces(out.dtype)
     how: dict[str, Any] = {"flipped": flipped, "changed_if": changed_if}
-    if _pushes(out, mask, A, transposed, u, semiring, direction):
-        border = border_of(A.oriented(not transposed))
-        partial = []
-        for (device, piece), block in zip(u.on_each(), border.blocks):
-            T = VectorBlock(block.ncols, semiring.monoid.type.np_type, block.cols, device)
-            if piece.nvals:
-                vector_products.mxv(
-                    T, None, None, False, block, True, piece, semiring, flipped=flipped, direction="push"
-                )
-            partial.append(T)
-        arrived = border.reduce(partial)
-        combine = TypedSemiring(semiring.parent, semiring.monoid, binary.first[semiring.monoid.type])
-        how["flipped"] = True
-        stays = _stays(out, mask, accum, replace)
-        for (_, piece), home, m, piece_mask, note in zip(out.on_each(), border.homes, arrived, masks, notes):
-            if m.nvals or not stays:
-                vector_products.mxv(piece, piece_mask, accum, replace, home, True, m, combine, changed=note,
-                                    direction="push", **how)
+    limit = _limit(out, mask, A, transposed, u, semiring, direction)
+    border = None if limit is None else _scattered_by(A, transposed)
+    if border is not None:
+        _scatter(border, out, mask, masks, accum, replace, u, semiring, notes, how)
     else:
-        border = border_of(A.oriented(transposed))
-        looked_at = border.share(u)
-        for (_, piece), block, ext, piece_mask, note in zip(out.on_each(), border.blocks, looked_at, masks, notes):
+        border = border_of(A.oriented(transposed), A.device.duplicate())
+        pushed, shared = _shared(border, u, limit)
+        way = "push" if pushed else "pull"
+        for (_, piece), block, ext, piece_mask, note in zip(out.on_each(), border.blocks, shared, masks, notes):
             vector_products.mxv(
-                piece, piece_mask, accum, replace, block, False, ext, semiring, changed=note, direction="pull", **how
+                piece, piece_mask, accum, replace, block, False, ext, semiring, changed=note, direction=way, **how
             )
     out.stay()
     if changed is not None:
@@ -86,14 +76,7 @@ def mxv(
         changed.stay()
 
 
-def _stays(out: VectorParts, mask: Mask | None, accum, replace: bool) -> bool:
-    """Whether nothing changes where nothing arrives."""
-    if accum is not None:
-        return mask is None or not replace
-    return mask is not None and mask.block is out and mask.complement and mask.structural and not replace
-
-
-def _pushes(
+def _limit(
     out: VectorParts,
     mask: Mask | None,
     A: MatrixParts,
@@ -101,8 +84,8 @@ def _pushes(
     u: VectorParts,
     semiring,
     direction: str | None,
-) -> bool:
-    """Whether this product is pushed: the same answer on all parts."""
+) -> float | None:
+    """Edges that a push may look at, None for a pull: the same answer on all parts."""
     allowed = out.size
     if mask is not None and mask.structural:
         allowed = out.size - mask.block.nvals if mask.complement else mask.block.nvals
@@ -110,9 +93,68 @@ def _pushes(
     stops = bool(monoid.terminal_any or (monoid.type.np_type.kind == "b" and monoid.terminal is not None))
     on_host = A.device.devices[A.device.mine[0]].on_host
     limit = vector_products.edges_limit(A, transposed, allowed, stops, u, on_host, direction)
+    if limit is None or limit == math.inf:
+        return limit
+    return None if u.nvals * (A.nvals / max(u.size, 1)) > limit else limit
+
+
+def _scattered_by(A: MatrixParts, transposed: bool) -> Border | None:
+    """The border of the rows that u selects, if a push should use these; None if it should use the rows of the output."""
+    duplicate = A.device.duplicate()
+    if transposed and not A.has_transpose:
+        return border_of(A, duplicate)
+    if border_of(A.oriented(transposed), duplicate).can_push:
+        return None
+    return border_of(A.oriented(not transposed), duplicate)
+
+
+def _shared(border: Border, u: VectorParts, limit: float | None) -> tuple[bool, list[VectorBlock]]:
+    """Whether to push, and what each part has of u. Only when a list is there its edges are known."""
     if limit is None:
-        return False
-    if limit == math.inf:
-        return True
-    edges = u.nvals * (A.nvals / max(u.size, 1))
-    return edges <= limit
+        return False, border.share(u, False)
+    shared = border.share(u, True)
+    if limit == math.inf or border.edges(shared) <= limit:
+        return True, shared
+    for part, ext in zip(border.group.mine, shared):
+        with border.group.devices[part]:
+            ext.to_bitmap()
+    return False, shared
+
+
+def _scatter(
+    border: Border,
+    out: VectorParts,
+    mask: Mask | None,
+    masks: list,
+    accum,
+    replace: bool,
+    u: VectorParts,
+    semiring,
+    notes: list,
+    how: dict,
+) -> None:
+    """Push into columns, own ones and those of others, and combine at the owners."""
+    partial = []
+    for (device, piece), block in zip(u.on_each(), border.blocks):
+        T = VectorBlock(block.ncols, semiring.monoid.type.np_type, block.cols, device)
+        if piece.nvals:
+            vector_products.mxv(
+                T, None, None, False, block, True, piece, semiring, flipped=how["flipped"], direction="push"
+            )
+        partial.append(T)
+    arrived = border.reduce(partial)
+    combine = TypedSemiring(semiring.parent, semiring.monoid, binary.first[semiring.monoid.type])
+    stays = _stays(out, mask, accum, replace)
+    for (_, piece), home, m, piece_mask, note in zip(out.on_each(), border.homes, arrived, masks, notes):
+        if m.nvals or not stays:
+            vector_products.mxv(
+                piece, piece_mask, accum, replace, home, True, m, combine, changed=note, direction="push",
+                flipped=True, changed_if=how["changed_if"],
+            )
+
+
+def _stays(out: VectorParts, mask: Mask | None, accum, replace: bool) -> bool:
+    """Whether nothing changes where nothing arrives."""
+    if accum is not None:
+        return mask is None or not replace
+    return mask is not None and mask.block is out and mask.complement and mask.structural and not replace

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import threading
 import time
+from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = ["Counters", "CudaDevice", "cuda_device"]
 
 SLOTS = 256  # results that may be under way at once
 RESULT_WORDS = 8  # 64-bit words of `struct Result`, and of its place in mapped memory
+ALREADY_ENABLED = 704  # CUDA's number of that error
 FEW = 16  # elements that steer a choice, or are single ones of the caller's
 
 
@@ -100,6 +102,39 @@ class CudaDevice(Device):
             host[:] = 0
             return cupy.zeros(words, np.uint64), host
 
+    def sees(self, other: CudaDevice) -> bool:
+        """Whether kernels of this GPU can store into another one's memory; from then on they can."""
+        if other is self:
+            return True
+        runtime = self.xp.cuda.runtime
+        if not runtime.deviceCanAccessPeer(self.number, other.number):
+            return False
+        with self:
+            try:
+                runtime.deviceEnablePeerAccess(other.number)
+            except runtime.CUDARuntimeError as error:
+                return error.status == ALREADY_ENABLED
+        return True
+
+    @functools.cached_property
+    def _event(self) -> Any:
+        with self:
+            return self.xp.cuda.Event(disable_timing=True)
+
+    def mark(self) -> None:
+        """Make this GPU the current one, and note what was started on it, for `follow` of others."""
+        event = self._event
+        self.use()
+        event.record(self._stream())
+
+    def follow(self, others: Iterable[CudaDevice]) -> None:
+        """Make this GPU the current one; what is started on it from now on comes after what others have marked."""
+        self.use()
+        stream = self._stream()
+        for other in others:
+            if other is not self:
+                stream.wait_event(other._event)
+
     def load(self, name: str, text: str, shared: int = 0) -> Any:
         """The compiled function of a text; `shared` bytes of ``extern __shared__`` memory are allowed."""
         cuda = self.xp.cuda
@@ -129,6 +164,16 @@ class CudaDevice(Device):
     def synchronize(self) -> None:
         """Wait for all that was started; CUDA's errors surface here."""
         self._stream().synchronize()
+
+    def stamp(self) -> Any:
+        """A point in time, for `between`: when all that was started so far is done."""
+        event = self.xp.cuda.Event()
+        event.record(self._stream())
+        return event
+
+    def between(self, begin: Any, end: Any) -> float:
+        """Seconds from one `stamp` to another; both have been waited for."""
+        return self.xp.cuda.get_elapsed_time(begin, end) / 1e3
 
     def clear(self, array: Any) -> None:
         """Zeros, by the stream's turn."""

@@ -23,13 +23,16 @@ KERNEL {
         if (!a.cpresent[j]) a.cvals[j] = IDENTITY;
 }
 
-//== make(begin, fidx, fvals, oidx, ovals, oprefix) block=128 returns=1
+//== make(begin, fidx, fvals, length, oidx, ovals, oprefix) block=128 returns=1
 // The list in another order, and its prefix: what a flush of push.cuh writes, for a list that came from elsewhere.
+// LATE: how long it is, at most a.n, the device alone knows.
 KERNEL {
-    const i64 rounds = (a.n + 31) / 32;
+    i64 entries = a.n;
+    if constexpr (LATE) entries = (i64)load(a.length);
+    const i64 rounds = (entries + 31) / 32;
     for (i64 round = item(32); round < rounds; round += items(32)) {
         const i64 q = 32 * round + lane();
-        const bool there = q < a.n;
+        const bool there = q < entries;
         const i64 j = there ? (i64)load(a.fidx + q) : 0;
         const i64 length = there ? (i64)load(a.begin + j + 1) - (i64)load(a.begin + j) : 0;
         const i64 sum = warp_scan(length);
