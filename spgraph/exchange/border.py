@@ -18,7 +18,7 @@ from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.exchange.direct import Direct
-from spgraph.exchange.matrix_parts import MatrixParts
+from spgraph.exchange.matrix_parts import TRANSPOSE_ROOM, MatrixParts
 from spgraph.exchange.payload import decode, encode, form, values_in
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.partition import Partition
@@ -116,11 +116,7 @@ class Border:
     @cached_property
     def can_push(self) -> bool:
         """Whether all parts have room for their rows once more, by columns, for which a push looks."""
-        fits = []
-        for part, block in zip(self.group.mine, self.blocks):
-            free = None if block.has_transpose else self.group.devices[part].memory().free
-            fits.append(free is None or free > TRANSPOSE_ROOM * block.nbytes)
-        return all(self.group.transport.gather(fits))
+        return self.group.can_hold([0 if block.has_transpose else TRANSPOSE_ROOM * block.nbytes for block in self.blocks])
 
     # ---- the two verbs -----------------------------------------------------------
     @_record.exchange
@@ -277,9 +273,6 @@ class Border:
                     sorted=True,
                 )
             return m
-
-
-TRANSPOSE_ROOM = 3  # times a block's bytes: its transpose, and what is needed while that is made
 
 
 class Proxies(Partition):

@@ -53,6 +53,7 @@ class Group(Device):
         self.group = self
         self._even: WeakValueDictionary = WeakValueDictionary()
         self._layouts: WeakValueDictionary = WeakValueDictionary()
+        self._recent: WeakValueDictionary = WeakValueDictionary()
 
     def __reduce__(self) -> tuple:
         if None in self.devices:
@@ -61,8 +62,12 @@ class Group(Device):
             return mpi_group, ()
         return _again, (tuple(device.name for device in self.devices),)
 
+    def usual_layout(self, size: int) -> Layout:
+        """Where a new vector lies: as the last graph of so many vertices, which it will likely meet, or evenly."""
+        return self._recent.get(size) or self.even_layout(size)
+
     def even_layout(self, size: int) -> Layout:
-        """Equal parts in natural order: where vectors lie that no matrix has been multiplied with."""
+        """Equal parts in natural order."""
         found = self._even.get(size)
         if found is None:
             found = self._even[size] = Layout(self, even(size, self.parts), name="even")
@@ -90,6 +95,7 @@ class Group(Device):
         found = self._layouts.get(key)
         if found is None:
             found = self._layouts[key] = Layout(self, starts, order, name)
+        self._recent[found.size] = found
         return found
 
     def reordered(self, A: Any, order: str) -> tuple[Layout, Layout]:
@@ -144,6 +150,14 @@ class Group(Device):
         from spgraph.exchange.matrix_parts import dealt_matrix
 
         return dealt_matrix(block, self)
+
+    def can_hold(self, sizes: list[int]) -> bool:
+        """Whether every device has so many bytes free, for each part of this process; none is asked of for 0."""
+        fits = []
+        for part, size in zip(self.mine, sizes):
+            free = self.devices[part].memory().free if size else None
+            fits.append(free is None or free > size)
+        return all(self.transport.gather(fits))
 
     def memory(self) -> Any:
         """What the first device has: all are alike."""

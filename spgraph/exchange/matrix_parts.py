@@ -29,6 +29,9 @@ def matrix_storage(nrows: int, ncols: int, dtype: Any, device: Any) -> Any:
     )
 
 
+TRANSPOSE_ROOM = 3  # times the bytes of some rows: their transpose, and what is needed while that is made
+
+
 class MatrixParts(Parts):
     """A matrix in parts of rows.
 
@@ -148,6 +151,11 @@ class MatrixParts(Parts):
             piece.expand()
         self._transpose, self.border = None, {}
         return self
+
+    @property
+    def can_transpose(self) -> bool:
+        """Whether all parts have room for their rows of the transpose."""
+        return self.device.can_hold([TRANSPOSE_ROOM * piece.nbytes for piece in self.pieces])
 
     @property
     def has_transpose(self) -> bool:

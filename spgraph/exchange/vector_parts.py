@@ -30,7 +30,7 @@ class VectorParts(Parts):
     dtype : dtype
     group : Group
     layout : Layout, optional
-        Default: equal parts. An empty vector fits any layout.
+        Default: the group's usual one. An empty vector fits any layout.
     """
 
     __slots__ = ("device", "dtype", "layout", "pieces", "size")
@@ -41,7 +41,7 @@ class VectorParts(Parts):
         self.device = group
         self.size = size
         self.dtype = np.dtype(dtype)
-        self.layout = group.even_layout(size) if layout is None else layout
+        self.layout = group.usual_layout(size) if layout is None else layout
         self.clear()
 
     @property

@@ -100,8 +100,10 @@ def _limit(
 
 def _scattered_by(A: MatrixParts, transposed: bool) -> Border | None:
     """The border of the rows that u selects, if a push should use these; None if it should use the rows of the output."""
-    duplicate = A.device.duplicate()
-    if transposed and not A.has_transpose:
+    group = A.device
+    duplicate = group.duplicate()
+    # between GPUs a superstep of messages costs what making the transpose does within few of them
+    if transposed and not A.has_transpose and not (group.transport.direct and A.can_transpose):
         return border_of(A, duplicate)
     if border_of(A.oriented(transposed), duplicate).can_push:
         return None
