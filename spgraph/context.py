@@ -29,7 +29,7 @@ from spgraph.partition import names as partitions
 
 __all__ = ["HOST", "Context", "Device", "current", "device", "find_device", "on", "set_default"]
 
-DIRECTIONS = ("auto", "push", "pull")
+DIRECTIONS = ("auto", "push", "pull", "gap", "lagraph", "gunrock")
 ORDERS = ("natural", "degree")
 EXCHANGES = ("auto", "selective", "broadcast")
 DUPLICATES = ("1-hop", "all")
@@ -51,8 +51,9 @@ class Context:
     threads : int, optional
         Threads for the CPU's kernels. Default: all cores of this process
         (or ``$SPGRAPH_NUM_THREADS``).
-    direction : {"auto", "push", "pull"}
-        How matrix-vector products run; results do not depend on it.
+    direction : {"auto", "push", "pull", "gap", "lagraph", "gunrock"}
+        How matrix-vector products run; results do not depend on it. "auto" weighs what the steps of a device cost; the
+        last three use the rules and factors of those systems where rows stop early, see `engine.plan.preset_limit`.
     order : {"natural", "degree"}
         Storage order that readers and generators give to square matrices;
         invisible to the caller.

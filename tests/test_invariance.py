@@ -120,7 +120,7 @@ EXACT = [permuted, permuted_rows, permuted_columns, repeated, upper_half_renumbe
 
 @pytest.mark.parametrize("algorithm", EXACT)
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+@pytest.mark.parametrize("direction", ["auto", "push", "pull", "gap", "lagraph", "gunrock"])
 def test_order_and_direction(algorithm, seed, direction):
     A = random_graph(seed)
     wanted = algorithm(A)
@@ -131,7 +131,7 @@ def test_order_and_direction(algorithm, seed, direction):
             assert got.isequal(wanted)
 
 
-@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+@pytest.mark.parametrize("direction", ["auto", "push", "pull", "gap", "lagraph", "gunrock"])
 def test_ranks_differ_by_rounding_only(direction):
     A = random_graph(1)
     wanted = ranks(A)

@@ -100,7 +100,7 @@ def test_algorithms(name: str, count: int, algorithm: str):
 
 
 @pytest.mark.parametrize("partition", PARTITIONS)
-@pytest.mark.parametrize("direction", ["auto", "push", "pull"])
+@pytest.mark.parametrize("direction", ["auto", "push", "pull", "gap", "lagraph", "gunrock"])
 def test_partitions_and_directions(partition: str, direction: str):
     for name in ("rmat", "directed"):
         one, several = dealt(name, partition, 3)

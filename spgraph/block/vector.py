@@ -146,6 +146,11 @@ class VectorBlock:
         return new
 
     @property
+    def listed(self) -> bool:
+        """Whether it is stored as a list."""
+        return self.format == "sparse"
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         return sum(array.nbytes for array in (self.indices, self.values, self.present) if array is not None)

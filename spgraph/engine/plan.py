@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-__all__ = ["CPU_COSTS", "GPU_COSTS", "Costs", "push_limit"]
+__all__ = ["CPU_COSTS", "GPU_COSTS", "Costs", "preset_limit", "push_limit"]
 
 
 class Costs(NamedTuple):
@@ -65,3 +65,42 @@ def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: i
     # push * m = look + allowed * (edges / m) * stop, solved for m
     work = allowed * edges * costs.stop
     return min(whole / costs.push, (look + math.sqrt(look * look + 4 * costs.push * work)) / (2 * costs.push))
+
+
+GAP_ALPHA, GAP_BETA = 15, 18  # S. Beamer, K. Asanovic, D. Patterson, The GAP Benchmark Suite, 2015
+LAGRAPH_ALPHA, LAGRAPH_BETA1, LAGRAPH_BETA2 = 8, 8, 512  # LAGraph's breadth-first search
+DO_A, DO_B = 0.01, 0.1  # Y. Pan et al., Multi-GPU Graph Analytics, IPDPS 2017
+
+
+def preset_limit(preset: str, rows: int, edges: int, allowed: int, frontier: int, pushed: bool) -> float | None:
+    """The same by the rule of another system, which keeps to a direction until a factor is passed; None to pull.
+
+    Parameters
+    ----------
+    preset : {"gap", "lagraph", "gunrock"}
+    rows, edges, allowed
+        As for `push_limit`; edges of the unvisited are taken for the mean number times `allowed`.
+    frontier : int
+        Entries of the vector.
+    pushed : bool
+        Whether the vector is a list, which pushes make.
+
+    Examples
+    --------
+    >>> preset_limit("gap", 1800, 18000, 900, 50, True), preset_limit("gap", 1800, 18000, 900, 50, False)
+    (600.0, inf)
+    """
+    if not rows:
+        return math.inf
+    unexplored = allowed * edges / rows
+    if preset == "gap":
+        return unexplored / GAP_ALPHA if pushed else math.inf if frontier <= rows / GAP_BETA else None
+    if preset == "lagraph":
+        if pushed:
+            return unexplored / LAGRAPH_ALPHA if frontier <= rows / LAGRAPH_BETA1 else None
+        return math.inf if frontier < rows / LAGRAPH_BETA2 else None
+    backward = allowed * rows / max(rows - allowed, 1)
+    forward = frontier * edges / rows
+    if pushed:
+        return None if forward > backward * DO_A else math.inf
+    return math.inf if forward < backward * DO_B else None

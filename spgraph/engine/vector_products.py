@@ -13,10 +13,10 @@ import math
 from typing import Any
 
 from semirings import binary
-from spgraph import context
+from spgraph import _record, context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView, view_mask
-from spgraph.engine.plan import CPU_COSTS, GPU_COSTS, push_limit
+from spgraph.engine.plan import CPU_COSTS, GPU_COSTS, preset_limit, push_limit
 from spgraph.engine.product import Filter, Product, expected_edges
 from spgraph.engine.products_cpu import CpuProduct
 from spgraph.engine.vector_elementwise import vector_select
@@ -72,7 +72,14 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     product = kind(out, mask, view, accum, replace, A, transposed, u, semiring, flipped, changed, kept, fresh, grows)
     allowed = view.allowed if view.code else out.size
     limit = edges_limit(A, transposed, allowed, product.term.stops, u, out.device.on_host, direction)
-    if limit is None or expected_edges(u, A) > limit or not product.push(limit):
+    pushed = False
+    if limit is not None and expected_edges(u, A) <= limit:
+        if _record.listener is not None:
+            _record.listener.product("push", A, not transposed, u)
+        pushed = product.push(limit)
+    if not pushed:
+        if _record.listener is not None:
+            _record.listener.product("pull", A, transposed, u, view)
         product.pull()
     if product.step is not None:
         _keep(A, statement, product)
@@ -107,8 +114,11 @@ def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, tran
             return False
         allowed = out.size if mask is None else out.size - out.nvals
         limit = edges_limit(A, transposed, allowed, known.term.stops, u, True, direction)
-        if limit is not None and u.nvals <= limit and known.run(rows_of_u, out, NO_MASK, u, changed, thunk, limit):
-            return True
+        if limit is not None and u.nvals <= limit:
+            if _record.listener is not None:
+                _record.listener.product("push", A, not transposed, u)
+            if known.run(rows_of_u, out, NO_MASK, u, changed, thunk, limit):
+                return True
     elif out is not u:
         inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
         if u.partition is not inner:
@@ -142,8 +152,10 @@ def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_
                 direction: str | None) -> float | None:
     """Edges that push may look at, where `allowed` rows may be written; None to pull at once."""
     direction = direction or context.current().direction
-    if direction != "auto":
+    if direction in ("push", "pull"):
         return math.inf if direction == "push" else None
+    if direction != "auto" and stops and allowed < (A.ncols if transposed else A.nrows):
+        return preset_limit(direction, A.ncols if transposed else A.nrows, A.nvals, allowed, u.nvals, u.listed)
     workers, costs = (threads(), CPU_COSTS) if on_host else (1, GPU_COSTS)
     limit = push_limit(A.ncols if transposed else A.nrows, A.nvals, allowed, stops, workers, costs)
     if A.has_transpose:

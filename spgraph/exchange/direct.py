@@ -44,10 +44,11 @@ class Direct:
 
     def __init__(self, border: Any):
         self.border = border
+        self._turn = 0  # which of two rooms
         self._lists: dict = {}
         self._sizes: dict = {}
         self._values: dict = {}
-        self._kernels: dict = {}
+        self._bits: dict = {}
 
     @property
     def _parts(self) -> list[tuple[int, Any]]:
@@ -68,7 +69,13 @@ class Direct:
 
     def share(self, u: VectorParts, listed: bool, single: Any) -> list[VectorBlock]:
         """See `Border.share`."""
-        return self._as_lists(u, single) if listed else self._as_bitmaps(u, single)
+        try:
+            return self._as_lists(u, single) if listed else self._as_bitmaps(u, single)
+        except BaseException:
+            self._lists.clear()  # what was begun is not to be found there
+            self._sizes.clear()
+            self.border.group.transport.order()
+            raise
 
     # ---- lists -------------------------------------------------------------------
     @cached_property
@@ -92,7 +99,7 @@ class Direct:
 
     def _rooms_for_lists(self, dtype: Any, valued: bool, most: list[int]) -> _Rooms:
         """Room for so many entries on each part."""
-        key = dtype if valued else None
+        key = self._turn, dtype if valued else None
         sizes = self._sizes.get(key)
         if sizes is None or any(size < wanted for size, wanted in zip(sizes, most)):
             widths = [block.ncols for block in self.border.blocks]
@@ -103,8 +110,9 @@ class Direct:
                 with device:
                     empty = device.xp.empty
                     arrays.append((empty(size, numbers.dtype), empty(size if valued else 0, dtype),
-                                   empty(1, np.uint64)))
+                                   device.xp.zeros(1, np.uint64)))
             self._lists[key] = self._addressed(arrays)
+            self.border.group.transport.order()
         return self._lists[key]
 
     def _addressed(self, arrays: list[tuple]) -> _Rooms:
@@ -124,11 +132,8 @@ class Direct:
             sizes = border.sizes[a]
             most.append(sum(min(count, size) for count, size in zip(counts, sizes)))
         valued = single is None
+        self._turn ^= 1
         rooms = self._rooms_for_lists(u.dtype, valued, most)
-        for (_, device), (_, _, length) in zip(self._parts, rooms.arrays):
-            device.use()
-            device.clear(length)
-        transport.order()
         for a, (device, piece) in enumerate(u.on_each()):
             if not counts[a]:
                 continue
@@ -199,7 +204,7 @@ class Direct:
 
     @cached_property
     def _places(self) -> list[tuple]:
-        """For each part: the columns' ends by owner, where the owners' bits begin (words), and the words of all bits."""
+        """For each part: the columns' ends by owner, where the owners' bits begin, and how many words these are."""
         border = self.border
         found = []
         for a, (part, device) in enumerate(self._parts):
@@ -217,8 +222,9 @@ class Direct:
         return found
 
     def _rooms_for_all(self, dtype: Any) -> tuple[list[Any], list[Any]]:
-        """Values of all columns on each part (dtype None: there are none), and the addresses where others' values go."""
-        found = self._values.get(dtype)
+        """Values of all columns on each part (none if dtype is None), and the addresses where others' values go."""
+        key = self._turn, dtype
+        found = self._values.get(key)
         if found is None:
             border = self.border
             arrays: list[Any] = []
@@ -231,13 +237,17 @@ class Direct:
                       for q in self._others(part)]
                 with device:
                     tables.append(device.xp.asarray(np.array(at, np.uint64)))
-            found = self._values[dtype] = arrays, tables
+            found = self._values[key] = arrays, tables
+            border.group.transport.order()
         return found
 
-    @cached_property
-    def _bits(self) -> tuple[list[Any], list[Any]]:
+    def _rooms_for_bits(self) -> tuple[list[Any], list[Any]]:
         """The same for bits."""
-        arrays, tables = [], []
+        found = self._bits.get(self._turn)
+        if found is not None:
+            return found
+        arrays: list[Any] = []
+        tables: list[Any] = []
         for (_, device), (_, _, total, _) in zip(self._parts, self._places):
             with device:
                 arrays.append(device.xp.zeros(max(total, 1), np.uint32))
@@ -245,6 +255,8 @@ class Direct:
             at = [device.pointer(arrays[q]) + 4 * self._places[q][3][part] for q in self._others(part)]
             with device:
                 tables.append(device.xp.asarray(np.array(at, np.uint64)))
+        self._bits[self._turn] = arrays, tables
+        self.border.group.transport.order()
         return arrays, tables
 
     def _as_bitmaps(self, u: VectorParts, single: Any) -> list[VectorBlock]:
@@ -253,11 +265,11 @@ class Direct:
         for _, piece in u.on_each():
             piece.to_bitmap()
         full = all(piece.format == "full" for piece in u.pieces)
-        arrays, to_values = self._rooms_for_all(u.dtype if valued else None)
-        bits, to_bits = ([NOTHING] * len(arrays), to_values) if full else self._bits
         moves = valued or not full
+        self._turn ^= moves
+        arrays, to_values = self._rooms_for_all(u.dtype if valued else None)
+        bits, to_bits = ([NOTHING] * len(arrays), to_values) if full else self._rooms_for_bits()
         if moves:
-            transport.order()
             for a, (device, piece) in enumerate(u.on_each()):
                 lists, firsts = self._given[a]
                 kernel = self._kernel(device, "exchange.give_all", VALUES=valued, U_FULL=full,

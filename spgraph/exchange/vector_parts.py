@@ -49,6 +49,11 @@ class VectorParts(Parts):
         """The layout, under the name that a block has for it."""
         return self.layout
 
+    @property
+    def listed(self) -> bool:
+        """Whether all parts are stored as lists."""
+        return all(self.device.transport.gather([piece.format == "sparse" for piece in self.pieces]))
+
     def clear(self) -> None:
         """Remove all entries."""
         self.pieces = self.empty_pieces(self.dtype)

@@ -63,7 +63,7 @@ class CudaDevice(Device):
         self.name = f"cuda:{number}"
         self.counters = Counters()
         self.lock = threading.RLock()
-        self._current = threading.local()  # guards: of this thread's ``with device:``
+        self._current = threading.local()  # GPUs that were so before: of this thread's ``with device:``
         self._open()
         self.buffer = ctypes.create_string_buffer(4096)  # the one argument, and where CUDA finds it
         self._argument = ctypes.c_void_p(ctypes.addressof(self.buffer))
@@ -208,19 +208,19 @@ class CudaDevice(Device):
 
     def __enter__(self) -> CudaDevice:
         if self._several:
-            guards = self._current.__dict__.setdefault("guards", [])
-            guards.append(self.xp.cuda.Device(self.number))
-            guards[-1].__enter__()
+            runtime = self.xp.cuda.runtime
+            self._current.__dict__.setdefault("before", []).append(runtime.getDevice())
+            runtime.setDevice(self.number)
         return self
 
     def __exit__(self, *_error: Any) -> None:
         if self._several:
-            self._current.guards.pop().__exit__(*_error)
+            self.xp.cuda.runtime.setDevice(self._current.before.pop())
 
     def use(self) -> None:
         """Make this GPU CUDA's current one until another is."""
         if self._several:
-            self.xp.cuda.Device(self.number).use()
+            self.xp.cuda.runtime.setDevice(self.number)
 
     def memory(self) -> Any:
         """Bytes that there are, are free and used, and the limit."""

@@ -25,10 +25,10 @@ KERNEL {
 
 //== make(begin, fidx, fvals, length, oidx, ovals, oprefix) block=128 returns=1
 // The list in another order, and its prefix: what a flush of push.cuh writes, for a list that came from elsewhere.
-// LATE: how long it is, at most a.n, the device alone knows.
+// LATE: how long it is, at most a.n, the device alone knows; the number is 0 afterwards.
 KERNEL {
     i64 entries = a.n;
-    if constexpr (LATE) entries = (i64)load(a.length);
+    if constexpr (LATE) entries = (i64)peek(a.length);
     const i64 rounds = (entries + 31) / 32;
     for (i64 round = item(32); round < rounds; round += items(32)) {
         const i64 q = 32 * round + lane();
@@ -47,7 +47,14 @@ KERNEL {
             a.oprefix[slot] = (i64)(base >> COUNT_BITS) + sum - length;
         }
     }
-    publish(a);
+    if constexpr (LATE) {
+        if (last_block(a.result) && threadIdx.x == 0) {
+            *a.length = 0;
+            hand_over(a.result, a.host, a.sequence);
+        }
+    } else {
+        publish(a);
+    }
 }
 
 //== list(begin, present, vals, oidx, ovals, oprefix) returns=1

@@ -1,0 +1,71 @@
+"""Push or pull: the rules of other systems, by counts worked out by hand, and what they make of a search."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import spgraph as sg
+from spgraph.engine.plan import preset_limit
+from spgraph.exchange import group_of
+
+PRESETS = ("gap", "lagraph", "gunrock")
+
+# rows 1000, edges 20,000; unvisited 400: their edges 8,000; Gunrock's estimate of backward edges 400 * 1000 / 600 = 667
+LIMITS = [
+    ("gap", 30, True, 8000 / 15),
+    ("gap", 55, False, math.inf),  # 1000 / 18 = 55.6
+    ("gap", 56, False, None),
+    ("lagraph", 125, True, 1000.0),
+    ("lagraph", 126, True, None),
+    ("lagraph", 1, False, math.inf),  # 1000 / 512 = 1.95
+    ("lagraph", 2, False, None),
+    ("gunrock", 0, True, math.inf),
+    ("gunrock", 1, True, None),  # forward 20 > 6.67
+    ("gunrock", 3, False, math.inf),  # forward 60 < 66.7
+    ("gunrock", 4, False, None),
+]
+
+
+@pytest.mark.parametrize(("preset", "frontier", "pushed", "wanted"), LIMITS)
+def test_limits(preset: str, frontier: int, pushed: bool, wanted: float | None):
+    assert preset_limit(preset, 1000, 20_000, 400, frontier, pushed) == pytest.approx(wanted)
+
+
+def test_a_matrix_without_rows_is_pushed():
+    assert [preset_limit(preset, 0, 0, 0, 0, True) for preset in PRESETS] == [math.inf] * 3
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_search_turns_to_pulling_and_stays_right(preset: str, parts: int, monkeypatch):
+    ways: list[str] = []
+    A = sg.generators.rmat(10, seed=1)
+    device = A._device if A._device.group is None else A._device.devices[0]
+    wanted = sg.algorithms.bfs(A.to(device), int(A.to_coo()[0][0]))
+    if parts > 1:
+        A = A.to(group_of((device,) * parts))
+
+    class Told:
+        def product(self, direction, *args, **more):
+            ways.append(direction)
+
+        def begins(self, *args):
+            return False
+
+        def __getattr__(self, name):
+            return lambda *args, **more: None
+
+    monkeypatch.setattr("spgraph._record.listener", Told())
+    with sg.Context(direction=preset):
+        found = sg.algorithms.bfs(A, int(A.to_coo()[0][0]))
+    monkeypatch.setattr("spgraph._record.listener", None)
+    assert np.array_equal(found.to_dense(fill_value=-1), wanted.to_dense(fill_value=-1))
+    assert {"push", "pull"} <= set(ways) if preset != "gunrock" else "pull" in ways
+
+
+def test_an_unknown_direction_names_those_that_there_are():
+    with pytest.raises(sg.exceptions.InvalidValue, match="direction is 'beamer', wanted one of auto, push, pull, gap"):
+        sg.Context(direction="beamer")
