@@ -112,6 +112,29 @@ def test_partitions_and_directions(partition: str, direction: str):
             sg.validate.validate_bfs(one.to("cpu"), 0, parents.to("cpu"))
 
 
+@pytest.mark.parametrize("partition", PARTITIONS)
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+@pytest.mark.parametrize("exchange", ["auto", "selective", "broadcast"])
+def test_duplication_and_exchange(exchange: str, duplicate: str, partition: str):
+    for name, direction in (("grid", "auto"), ("rmat", "push"), ("directed", "pull"), ("directed", "auto")):
+        one, several = dealt(name, partition, 3)
+        with sg.Context(direction=direction, duplicate=duplicate, exchange=exchange):
+            for algorithm in ("bfs", "sssp", "components"):
+                assert ALGORITHMS[algorithm](several).to("cpu").isequal(ALGORITHMS[algorithm](one).to("cpu"))
+            assert sg.algorithms.pagerank(several).to("cpu").isclose(sg.algorithms.pagerank(one).to("cpu"))
+        assert duplicate in several._block.border or duplicate in several._block.oriented(True).border
+
+
+def test_what_a_context_says_of_parts_holds_inside_others():
+    with sg.Context("cpu:2", duplicate="all", exchange="broadcast"), sg.Context(direction="push") as inner:
+        assert (sg.context.in_force("duplicate"), sg.context.in_force("exchange")) == ("all", "broadcast")
+        assert inner.device.duplicate() == "all"
+    assert "duplicate='all', exchange='broadcast'" in repr(sg.Context("cpu:2", duplicate="all", exchange="broadcast"))
+    for wrong in ({"duplicate": "2-hop"}, {"exchange": "all"}):
+        with pytest.raises(exceptions.InvalidValue, match=f"{next(iter(wrong))} is .*, wanted one of"):
+            sg.Context(**wrong)
+
+
 @pytest.mark.parametrize("order", ["natural", "degree"])
 def test_order_within_the_parts(order: str):
     one, several = dealt("rmat", "random", 3)
@@ -212,7 +235,8 @@ class TestExchange:
                 assert np.array_equal(places, np.flatnonzero(there[local]))
                 assert np.array_equal(values, local[places] * 1.5)
             else:
-                bits = np.ones(local.size, bool) if arrived.there is None else device.to_host(arrived.there).astype(bool)
+                there_now = np.ones(local.size, bool) if arrived.there is None else device.to_host(arrived.there)
+                bits = there_now.astype(bool)
                 assert np.array_equal(bits, there[local])
                 assert np.array_equal(values[bits], local[bits] * 1.5)
 
@@ -234,7 +258,8 @@ class TestExchange:
     @given(data=st.data())
     def test_share_gives_each_part_what_it_looks_at(self, listed: bool, duplicate: str, exchange: str, data):
         name = data.draw(st.sampled_from(["rmat", "grid", "star", "directed"]))
-        several = dealt(name, data.draw(st.sampled_from(["random", "contiguous"])), data.draw(st.sampled_from(COUNTS)))[1]
+        partition, count = data.draw(st.sampled_from(["random", "contiguous"])), data.draw(st.sampled_from(COUNTS))
+        several = dealt(name, partition, count)[1]
         n = several.nrows
         random = np.random.default_rng(data.draw(st.integers(0, 99)))
         ids = np.flatnonzero(random.random(n) < data.draw(st.sampled_from([0.02, 0.5, 1.0])))
@@ -275,9 +300,8 @@ class TestExchange:
                 monkeypatch.setattr(_record, "listener", Told())
                 sg.algorithms.bfs(several, 0)
                 monkeypatch.setattr(_record, "listener", None)
-        assert moved["selective"].keys() == moved["broadcast"].keys() == {(p, q) for p in range(3) for q in range(3)} - {
-            (p, p) for p in range(3)
-        }
+        pairs = {(p, q) for p in range(3) for q in range(3) if p != q}
+        assert moved["selective"].keys() == moved["broadcast"].keys() == pairs
         for pair, nbytes in moved["selective"].items():
             assert nbytes <= moved["broadcast"][pair]
             assert moved["auto"][pair] <= min(nbytes, moved["broadcast"][pair])

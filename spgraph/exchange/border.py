@@ -116,7 +116,8 @@ class Border:
     @cached_property
     def can_push(self) -> bool:
         """Whether all parts have room for their rows once more, by columns, for which a push looks."""
-        return self.group.can_hold([0 if block.has_transpose else TRANSPOSE_ROOM * block.nbytes for block in self.blocks])
+        missing = [0 if block.has_transpose else TRANSPOSE_ROOM * block.nbytes for block in self.blocks]
+        return self.group.can_hold(missing)
 
     # ---- the two verbs -----------------------------------------------------------
     @_record.exchange
@@ -126,12 +127,12 @@ class Border:
         strategy, single = group.exchange(), _single(u)
         if self.direct is not None and strategy != "broadcast":
             return self.direct.share(u, listed, single)
-        sent = []
+        sent: list[list[tuple]] = []
         for a, (part, (device, piece)) in enumerate(zip(group.mine, u.on_each())):
             (piece.to_sparse().sort() if listed else piece.to_bitmap())
             # all that is wanted never is more than all there is
             whole = strategy == "broadcast" or (strategy == "auto" and self.everywhere[a])
-            same = encode(device, piece, None, single is None) if whole else None
+            same = encode(device, piece, None, single is None) if whole else ()
             sent.append(
                 [
                     () if q == part else same if whole else encode(device, piece, local, single is None)
@@ -145,7 +146,7 @@ class Border:
         for a, (part, (device, piece)) in enumerate(zip(group.mine, u.on_each())):
             block = self.blocks[a]
             ext = VectorBlock(block.ncols, u.dtype, block.cols, device)
-            arrived = []
+            arrived: list[Any] = []
             for q, (message, wanted, size) in enumerate(zip(came[a], self.wanted[a], self.sizes[a])):
                 if q == part:
                     arrived.append(None)

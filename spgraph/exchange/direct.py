@@ -89,7 +89,8 @@ class Direct:
                 continue
             with device:
                 xp, others = device.xp, self._others(part)
-                numbers = xp.full((border.layout.count(part), len(others)), -1, index_dtype(max(map(_width, border.blocks))))
+                widest = max(block.ncols for block in border.blocks)
+                numbers = xp.full((border.layout.count(part), len(others)), -1, index_dtype(widest))
                 for d, q in enumerate(others):
                     local = border.lent[a][q]
                     begin = border.begins[q][part]
@@ -103,7 +104,8 @@ class Direct:
         sizes = self._sizes.get(key)
         if sizes is None or any(size < wanted for size, wanted in zip(sizes, most)):
             widths = [block.ncols for block in self.border.blocks]
-            sizes = self._sizes[key] = [min(_power(max(pair)), width) for *pair, width in zip(most, sizes or most, widths)]
+            sizes = [min(_power(max(pair)), width) for *pair, width in zip(most, sizes or most, widths)]
+            self._sizes[key] = sizes
             self._lists.pop(key, None)
             arrays = []
             for (_, device), size, numbers in zip(self._parts, sizes, self._numbers):
@@ -127,10 +129,7 @@ class Direct:
     def _as_lists(self, u: VectorParts, single: Any) -> list[VectorBlock]:
         border, transport = self.border, self.border.group.transport
         counts = [piece.nvals for piece in u.pieces]
-        most = []
-        for a, (part, _) in enumerate(self._parts):
-            sizes = border.sizes[a]
-            most.append(sum(min(count, size) for count, size in zip(counts, sizes)))
+        most = [sum(map(min, counts, sizes)) for sizes in border.sizes]
         valued = single is None
         self._turn ^= 1
         rooms = self._rooms_for_lists(u.dtype, valued, most)
@@ -147,7 +146,8 @@ class Direct:
         transport.order()
         if _record.listener is not None:
             self._tell_lists(u, valued)
-        found, later = [], []
+        found: list[VectorBlock] = []
+        later: list[Any] = []
         for (_, device), block, size, (indices, values, length) in zip(self._parts, border.blocks, most, rooms.arrays):
             ext = VectorBlock(block.ncols, u.dtype, block.cols, device)
             found.append(ext)
@@ -175,7 +175,7 @@ class Direct:
 
     def _tell_lists(self, u: VectorParts, valued: bool) -> None:
         border = self.border
-        for a, (part, (device, piece)) in enumerate(zip(border.group.mine, u.on_each())):
+        for a, (part, (_, piece)) in enumerate(zip(border.group.mine, u.on_each())):
             others, numbers = self._others(part), self._numbers[a]
             item = numbers.dtype.itemsize + (u.dtype.itemsize if valued else 0)
             for d, q in enumerate(others):
@@ -328,7 +328,3 @@ def _whole_words(size: int) -> int:
 def _power(size: int) -> int:
     """The next power of 2, so that rooms grow seldom."""
     return 1 << (size - 1).bit_length() if size else 0
-
-
-def _width(block: Any) -> int:
-    return block.ncols

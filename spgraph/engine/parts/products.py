@@ -1,8 +1,8 @@
 """Matrix times vector in parts: push or pull, decided once for all parts.
 
 The owners *share* what the rows of others look at: as a list for a push, as a bitmap for a pull. Then every part
-multiplies its own rows, by the product of one device. So masks, accumulators, ``replace`` and ``changed=`` mean the same
-as on one device.
+multiplies its own rows, by the product of one device. So masks, accumulators, ``replace`` and ``changed=`` mean the
+same as on one device.
 
 Where the rows by columns are not at hand, and not worth making yet or too large, a push goes the other way: every part
 scatters from its own entries into its columns, those of others included; the partial results go to their owners
@@ -99,7 +99,7 @@ def _limit(
 
 
 def _scattered_by(A: MatrixParts, transposed: bool) -> Border | None:
-    """The border of the rows that u selects, if a push should use these; None if it should use the rows of the output."""
+    """The border of the rows that u selects, if a push should use these; None if those of the output."""
     group = A.device
     duplicate = group.duplicate()
     # between GPUs a superstep of messages costs what making the transpose does within few of them
