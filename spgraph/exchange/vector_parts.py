@@ -21,6 +21,9 @@ def vector_storage(size: int, dtype: Any, device: Any) -> Any:
     return VectorBlock(size, dtype, device=device) if device.group is None else VectorParts(size, dtype, device)
 
 
+SPARSE = 16  # a vector with less than size / this entries is sorted rather than spread out
+
+
 class VectorParts(Parts):
     """A vector in parts.
 
@@ -119,14 +122,17 @@ class VectorParts(Parts):
 
     def coo(self) -> tuple[np.ndarray, np.ndarray]:
         """Global ids (int64, ascending) and values of all parts, in arrays of the host."""
-        found = []
-        for device, piece in self.on_each():
-            ids, values = piece_coo(piece)
-            found.append((device.to_host(ids), device.to_host(values)))
+        there = [(device, *piece_coo(piece)) for device, piece in self.on_each()]
+        begun = []
+        for device, *arrays in there:
+            with device:
+                begun.append([device.begin_copy(array) for array in arrays])
+        for device, *_ in there:
+            with device:
+                device.synchronize()
         gather = self.device.transport.gather
-        ids, values = (np.concatenate(gather(list(arrays))) for arrays in zip(*found))
-        order = np.argsort(ids, kind="stable")
-        return ids[order], values[order]
+        ids, values = (np.concatenate(gather(list(arrays))) for arrays in zip(*begun))
+        return _ascending(ids, values, self.size)
 
     def rehome(self, layout: Layout) -> VectorParts:
         """Give every entry to its owner under another layout; returns self."""
@@ -186,6 +192,18 @@ class VectorParts(Parts):
             if new.nvals == new.size:
                 new.to_bitmap()
         return new
+
+
+def _ascending(ids: np.ndarray, values: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ids, each once, in ascending order, and their values."""
+    if (ids[1:] > ids[:-1]).all():
+        return ids, values
+    if ids.size < size // SPARSE:
+        order = np.argsort(ids)
+        return ids[order], values[order]
+    there, found = np.zeros(size, np.bool_), np.empty(size, values.dtype)
+    there[ids], found[ids] = True, values
+    return (np.arange(size), found) if ids.size == size else (np.flatnonzero(there), found[there])
 
 
 def dealt_vector(block: VectorBlock, group: Any) -> VectorParts:

@@ -13,6 +13,7 @@ first by value and the second as a null pointer.
 from __future__ import annotations
 
 import importlib
+import time
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,25 @@ class Device:
         """`array` as a NumPy array (itself if it is one)."""
         return array
 
+    def begin_copy(self, array: Any) -> np.ndarray:
+        """The same, perhaps without waiting: what comes means nothing before `synchronize`."""
+        return array
+
     def to_device(self, array: Any) -> Any:
         """A NumPy array as one of this device (itself if that is the same)."""
         return array
 
     def synchronize(self) -> None:
         """Wait for all that was started."""
+
+    # ---- time ------------------------------------------------------------------
+    def stamp(self) -> Any:
+        """A point in time, for `between`: when all that was started so far is done."""
+        return time.perf_counter()
+
+    def between(self, begin: Any, end: Any) -> float:
+        """Seconds from one `stamp` to another; both have been waited for."""
+        return end - begin
 
     # ---- several GPUs ----------------------------------------------------------
     def __enter__(self) -> Device:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import time
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,10 @@ class EmulatedDevice(CudaDevice):
     def _start(self, function: Any, blocks: int, threads: int, shared: int) -> None:
         function(blocks, threads, ctypes.addressof(self.buffer))
 
+    def begin_copy(self, array: Any) -> np.ndarray:
+        """A copy in host memory; nothing is ever under way."""
+        return self.to_host(array)
+
     def clear(self, array: Any) -> None:
         """Zeros."""
         array.fill(0)
@@ -66,6 +71,14 @@ class EmulatedDevice(CudaDevice):
     def synchronize(self) -> None:
         """Nothing is ever under way."""
         counts.synchronizations += 1
+
+    def stamp(self) -> float:
+        """The host's time: all that was started is done."""
+        return time.perf_counter()
+
+    def between(self, begin: float, end: float) -> float:
+        """Seconds from one to another."""
+        return end - begin
 
     # ---- memory ------------------------------------------------------------------------
     @property

@@ -70,9 +70,7 @@ def mxv(
             )
     out.stay()
     if changed is not None:
-        changed.become(out.size, out.dtype)
-        changed.layout = outer
-        changed.pieces = notes
+        changed.size, changed.dtype, changed.layout, changed.pieces = out.size, out.dtype, outer, notes
         changed.stay()
 
 

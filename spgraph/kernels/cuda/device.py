@@ -102,6 +102,11 @@ class CudaDevice(Device):
             host[:] = 0
             return cupy.zeros(words, np.uint64), host
 
+    def _pinned(self, size: int, dtype: Any) -> np.ndarray:
+        """An array of the host that the device can write by itself."""
+        memory = self.xp.cuda.alloc_pinned_memory(size * dtype.itemsize)
+        return np.frombuffer(memory, dtype, size)
+
     def sees(self, other: CudaDevice) -> bool:
         """Whether kernels of this GPU can store into another one's memory; from then on they can."""
         if other is self:
@@ -187,6 +192,14 @@ class CudaDevice(Device):
             raise RuntimeError(f"{self.name}: an array of {array.size} elements would be copied to the host, "
                                "which host_copies=False forbids")
         return self.xp.asnumpy(array)
+
+    def begin_copy(self, array: Any) -> np.ndarray:
+        """The same without waiting: what comes means nothing before `synchronize`."""
+        if type(array) is np.ndarray or array.size <= FEW or not self.host_copies:
+            return self.to_host(array)
+        there = self._pinned(array.size, array.dtype)
+        array.get(out=there, blocking=False)
+        return there
 
     def to_device(self, array: Any) -> Any:
         """A copy in device memory (this device's array is itself; another GPU's is copied within ``with device:``)."""
