@@ -38,8 +38,8 @@ from spgraph.vector import Vector
 __version__ = "0.1.0"
 
 # Imported when first used: they need more than NumPy, or more time than an import should take.
-_LAZY_MODULES = ("algorithms", "bench", "generators", "io", "oracle", "partition", "validate")
-_LAZY_NAMES = {"Context": "spgraph.context", "estimate": "spgraph._estimate"}
+_LAZY_MODULES = ("algorithms", "bench", "generators", "io", "oracle", "partition", "tasks", "validate")
+_LAZY_NAMES = {"Context": "spgraph.context", "estimate": "spgraph._estimate", "trace": "spgraph._trace"}
 
 __all__ = [
     "Context",
@@ -63,6 +63,8 @@ __all__ = [
     "replace",
     "select",
     "semiring",
+    "tasks",
+    "trace",
     "unary",
     "validate",
 ]

@@ -1,29 +1,27 @@
 """How much memory a graph takes: finished, while it is built, and with the vectors of an algorithm.
 
 The finished graph is exact. Peaks are what the sorts hold at most (`kernels/cpu/sort.py`, `kernels/cuda/sorting.py`),
-vectors are upper bounds per vertex, measured on random graphs of mean degree 8 to 32 with 64-bit weights;
-tests compare both with what is really used.
+vectors are upper bounds per vertex (and per proxy of one), measured on random graphs of mean degree 8 to 32 with 64-bit
+weights; tests compare both with what is really used. What several devices need, `_estimate_parts` tells.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from semirings.dtypes import lookup_dtype
 from semirings.exceptions import InvalidValue, NoDevice
 from spgraph import _graphspec, context
 from spgraph._convert import to_size
+from spgraph._estimate_parts import PartsEstimate, chosen_duplicate, even_facts, matrix_facts
+from spgraph._estimate_sizes import VECTORS, csr_bytes, width_of
 from spgraph._room import size_text
-from spgraph.kernels.cpu._pieces import narrow
 from spgraph.kernels.cuda.sorting import build_peak
 from spgraph.kernels.memory import Memory
 from spgraph.matrix import Matrix
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["Estimate", "PartsEstimate", "estimate"]
 
-VECTORS = {"bfs": 20, "bfs_parents": 50, "sssp": 64, "pagerank": 72}  # bytes per vertex at most, results included
 UNKNOWN = Memory(None, None, None, None)
 
 
@@ -56,8 +54,8 @@ class Estimate:
         nrows, ncols = shape
         itemsize = 0 if dtype is None else dtype.np_type.itemsize
         self.shape, self.nvals, self.dtype, self.device, self.free = shape, nvals, dtype, device, free
-        self.graph = _csr(nrows, ncols, nvals, itemsize)
-        self.transpose = _csr(ncols, nrows, nvals, itemsize) if transpose else 0
+        self.graph = csr_bytes(nrows, ncols, nvals, itemsize)
+        self.transpose = csr_bytes(ncols, nrows, nvals, itemsize) if transpose else 0
         sorting = _host_peak if on_host else build_peak
         self.peak = max(self.graph, sorting(nrows, ncols, nvals, itemsize))
         if transpose:
@@ -94,9 +92,12 @@ def estimate(
     nrows: int | None = None,
     ncols: int | None = None,
     dtype: Any = None,
-    device: str | None = None,
+    device: Any = None,
+    devices: Any = None,
+    partition: Any = None,
+    duplicate: str | None = None,
     transpose: bool = False,
-) -> Estimate:
+) -> Estimate | PartsEstimate:
     """How much memory a graph takes, and whether it fits; nothing is built.
 
     Parameters
@@ -111,13 +112,21 @@ def estimate(
     dtype : optional
         Type of the values; by default the graph is unweighted and stores none.
     device : str, optional
-        As for `Context`; default: the device in force. A GPU need not be there: then `free` is None.
+        As for `Context`; default: where the Matrix lies, else the device in force. A GPU need not be there: then `free`
+        is None.
+    devices : optional
+        The same under the name that `Context` has for it. Of several devices, each is told.
+    partition : str, callable or array of int, optional
+        Of a Matrix for several devices; default: as it lies there, else the partition in force. Where there is no
+        Matrix, parts are taken to be even.
+    duplicate : {"1-hop", "all"}, optional
+        Which vertices of others each of several devices has proxies of; default: as the context says.
     transpose : bool, default False
         With the transpose beside it, which products in the other direction need unless the graph is symmetric.
 
     Returns
     -------
-    Estimate
+    Estimate, or PartsEstimate for several devices
 
     Examples
     --------
@@ -127,9 +136,17 @@ def estimate(
     (8200000004, 28400000000)
     >>> sg.estimate("rmat:22", device="cuda").nvals
     134217728
+    >>> e = sg.estimate("uniform:20", devices="cpu:4", duplicate="all")
+    >>> e.graph.tolist()
+    [17825796, 17825796, 17825796, 17825796]
     """
     shape, there = (0, 0), False
-    where, on_host, memory = _place(device)
+    if device is not None and devices is not None:
+        raise TypeError("estimate: device and devices were given, but one of them was wanted")
+    device = devices if device is None else device
+    if device is None and isinstance(graph, Matrix):
+        device = graph._device
+    where, on_host, memory, names = _place(device)
     if graph is not None:
         if nvals is not None or nrows is not None or ncols is not None:
             raise TypeError("estimate: a graph and nvals, nrows or ncols were given, but one of them was wanted")
@@ -145,16 +162,34 @@ def estimate(
         nvals, nrows = to_size(nvals, "estimate", "nvals"), to_size(nrows, "estimate", "nrows")
         shape = nrows, nrows if ncols is None else to_size(ncols, "estimate", "ncols")
     found = None if dtype is None else lookup_dtype(dtype)
+    if len(names) > 1:
+        facts = matrix_facts(graph, device, len(names), partition, transpose) if isinstance(graph, Matrix) else (
+            even_facts(shape, nvals, len(names)))
+        return PartsEstimate(shape, nvals, found, names, on_host, facts, chosen_duplicate(duplicate), transpose,
+                             memory.free)  # fmt: skip
     return Estimate(shape, nvals, found, where, on_host, transpose, memory.free, there)
 
 
-def _place(device: Any) -> tuple[str, bool, Memory]:
-    """Name of a device, whether it is the CPU, and its memory; a GPU that is named may be another machine's."""
+def _place(device: Any) -> tuple[str, bool, Memory, tuple[str, ...]]:
+    """Name of a device, whether it is the CPU, its memory, and the names of those that it consists of.
+
+    GPUs that are named may be another machine's.
+    """
     try:
         found = context.device() if device is None else context.find_device(device, "estimate: device")
     except NoDevice:
-        return device, False, UNKNOWN
-    return found.name, found.on_host, found.memory()
+        names = tuple(device) if isinstance(device, (list, tuple)) else _gpus(device)
+        return "+".join(names), False, UNKNOWN, names
+    names = (found.name,)
+    if found.group is not None:
+        names = tuple("another process's" if one is None else one.name for one in found.group.devices)
+    return found.name, (found.group is None and found.on_host) or names[0] == "cpu", found.memory(), names
+
+
+def _gpus(device: Any) -> tuple[str, ...]:
+    """ "cuda:0,2" is two GPUs."""
+    kind, colon, numbers = str(device).partition(":")
+    return tuple(f"{kind}{colon}{number}" for number in numbers.split(","))
 
 
 def _generated(spec: Any) -> tuple[int, int, Any]:
@@ -174,23 +209,14 @@ def _generated(spec: Any) -> tuple[int, int, Any]:
     return first, first * (first - 1) if call.__name__ == "complete" else 2 * first, None
 
 
-def _width(count: int) -> int:
-    """Bytes of an index or offset 0..count."""
-    return np.dtype(narrow(count)).itemsize
-
-
-def _csr(nrows: int, ncols: int, nvals: int, itemsize: int) -> int:
-    return (nrows + 1) * _width(nvals) + nvals * (_width(ncols) + itemsize)
-
-
 def _host_peak(nrows: int, ncols: int, nvals: int, itemsize: int) -> int:
     """Rows and columns are dealt and sorted by turns: two of each, and three times the values."""
-    return 2 * _width(nvals) * nrows + (2 * _width(nrows) + 2 * _width(ncols) + 3 * itemsize) * nvals
+    return 2 * width_of(nvals) * nrows + (2 * width_of(nrows) + 2 * width_of(ncols) + 3 * itemsize) * nvals
 
 
 def _turning(nrows: int, nvals: int, itemsize: int, on_host: bool) -> int:
     """What transposing holds beside both matrices."""
-    offset = _width(nvals)
+    offset = width_of(nvals)
     if on_host:
         return (2 * offset + itemsize) * nvals
     return offset * (nrows + nvals) if itemsize else offset * nrows

@@ -1,7 +1,8 @@
 """Whom the engine tells what it does: nobody, or a trace that records; see `spgraph._trace`.
 
 A listener has ``begins``, ``ends`` (an operation), ``turn`` (a part's turn within it), ``product`` and ``multiplies``
-(what a product looks at), ``moved`` (a message) and ``exchange_begins``, ``exchange_ends``.
+(what a product looks at), ``moved`` (a message), ``exchange_begins``, ``exchange_ends``, and ``aside`` (run what counts
+for the trace alone).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["exchange", "listener"]
+__all__ = ["aside", "exchange", "listener"]
 
 listener: Any = None
 
@@ -30,3 +31,14 @@ def exchange(function: Callable) -> Any:
             told.exchange_ends()
 
     return moves
+
+
+def aside(function: Callable) -> Any:
+    """A function that counts for the listener: its time is nobody's."""
+
+    @functools.wraps(function)
+    def counts(*args: Any, **more: Any) -> None:
+        if listener is not None:
+            listener.aside(lambda: function(*args, **more))
+
+    return counts

@@ -161,6 +161,25 @@ def test_list(run, seed):
     np.testing.assert_array_equal(got_is, want_is)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_each(run, seed):
+    """Every entry of the list has a value, which comes at its place."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.choice([50, 1000, 9000]))
+    driver = rng.permutation(size)[:int(rng.choice([0, size // 7, size]))].astype(rng.choice([np.uint32, np.int64]))
+    leaves = Leaves(rng, size, "f", driver)
+    tree = EwiseNode("mult", binary.minus["FP64"].expr, *(
+        AppliedNode(ex.cast(ex.Input("x", dtype_of(side)), np.dtype(np.float64)), side)
+        for side in (leaves.leaf("l"), leaves.tree(int(rng.integers(0, 3))))), None)  # fmt: skip
+    dtype = DTYPES[rng.integers(len(DTYPES))]
+    consts = {"GLOBAL": bool(rng.random() < 0.3)}
+    gid = rng.permutation(size).astype(np.int64) if consts["GLOBAL"] else NOTHING
+    args = (driver, gid, np.zeros(driver.size, dtype), *leaves.arrays)
+    number = len(leaves.arrays) // 2
+    want, got = run(lambda device: device.chain("each", tree, number, dtype, consts, {}), driver.size, args)
+    np.testing.assert_array_equal(got[1][2], want[1][2])
+
+
 def in_order(arrays, count):
     """The first `count` entries of a list, by position."""
     order = np.argsort(arrays[0][:count])

@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import pytest
 
+import spgraph as sg
 from semirings import binary, monoid, select
 from spgraph import engine
 from spgraph.block import VectorBlock
@@ -99,7 +100,10 @@ WRITES = {
                                       Ewise("mult", TIMES, Leaf(v.full), Leaf(v.other))), False),
     "list op full": (
         lambda v: engine.vector_chain(v.empty, None, None, False,
-                                      Ewise("mult", TIMES, Leaf(v.few), Leaf(v.full))), False),
+                                      Ewise("mult", TIMES, Leaf(v.few), Leaf(v.full))), True),
+    "list op bitmap": (
+        lambda v: engine.vector_chain(v.empty, None, None, False,
+                                      Ewise("mult", TIMES, Leaf(v.few), Leaf(v.bitmap))), False),
     "select of a list": (
         lambda v: engine.vector_select(v.empty, None, None, False, v.few, GREATER, np.float64(70)), False),
     "select of a bitmap": (
@@ -124,6 +128,21 @@ def test_a_write_is_one_launch_and_waits_for_nothing(vectors, cost, name):
         for got, right in zip(engine.vector_coo(block), wanted.coo()):
             np.testing.assert_array_equal(got, right)
     assert cost() == (0, 0 if known else 1)
+
+
+def test_what_a_push_has_counted_holds_for_values_computed_from_its_list(cuda):
+    with sg.Context(cuda, direction="push"):
+        A = sg.generators.grid(20)
+        full = sg.Vector.from_dense(np.arange(400.0))
+        u = sg.Vector.from_coo([21, 5], [1.0, 2.0], size=400).vxm(A, sg.semiring.plus_times).new()
+        assert u.nvals == 7
+        w = u.ewise_mult(full, sg.binary.plus).new()
+        launches, waits = cuda.counters.launches, cuda.counters.waits
+        found = w.vxm(A, sg.semiring.plus_times).new()
+        assert (cuda.counters.launches - launches, cuda.counters.waits - waits) == (2, 0)
+        with sg.Context("cpu"):
+            wanted = w.to("cpu").vxm(A.to("cpu"), sg.semiring.plus_times).new()
+        assert found.to("cpu").isclose(wanted)
 
 
 def test_changing_the_format_waits_for_nothing(vectors, cost):

@@ -9,6 +9,7 @@ import pytest
 
 import spgraph as sg
 from spgraph import context, exceptions
+from spgraph.exchange.border import border_of
 
 N, M = 1 << 12, 400_000
 
@@ -158,3 +159,102 @@ def test_it_prints_as_a_table(emulated):
 def test_errors(arguments, error, words):
     with pytest.raises(error, match=words):
         sg.estimate(**arguments)
+
+
+# ---- several devices ----------------------------------------------------------------
+def parts_of(A, count, partition):
+    with sg.Context(partition=partition):
+        return A.to(sg.Context(f"cpu:{count}").device)
+
+
+def array_bytes(block):
+    """Without the one value of all entries, which is not counted."""
+    return block.indptr.nbytes + block.indices.nbytes + (0 if block.iso else block.values.nbytes)
+
+
+@pytest.mark.cpu("the parts are the CPU's")
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+@pytest.mark.parametrize("partition", ["contiguous_edges", "random", "metis"])
+@pytest.mark.parametrize(("count", "weights", "symmetrize"), [(2, "int", True), (3, None, True), (7, "int", False)])
+def test_parts_exactly(count, weights, symmetrize, partition, duplicate):
+    with sg.Context("cpu"):
+        A = sg.generators.rmat(8, seed=1, weights=weights, symmetrize=symmetrize)
+    several = parts_of(A, count, partition)
+    how = {"duplicate": duplicate, "transpose": not symmetrize}
+    before = sg.estimate(A, devices=f"cpu:{count}", partition=partition, **how)
+    block = several._block
+    if not symmetrize:
+        block.oriented(True)
+    for found in (before, sg.estimate(several, **how)):
+        assert found.devices == ("cpu",) * count and found.nvals == A.nvals
+        assert found.graph.tolist() == [array_bytes(piece) for piece in block.pieces]
+        used = block if symmetrize else block.oriented(True)
+        assert found.transpose.tolist() == [0 if symmetrize else array_bytes(piece) for piece in used.pieces]
+        border = border_of(used, duplicate)
+        pairs = zip(border.blocks, used.pieces)
+        proxies = [0 if block.indices is piece.indices else array_bytes(block) for block, piece in pairs]
+        assert found.proxies.tolist() == proxies
+        assert found.pushed.tolist() == [array_bytes(block.oriented(True)) for block in border.blocks]
+        assert found.ghosts.tolist() == [block.ncols - used.cols.count(p) for p, block in enumerate(border.blocks)]
+        lists = [0] * count
+        if duplicate == "1-hop":
+            lists = [sum(local.nbytes for local in (*border.lent[p], *border.wanted[p])) + block.cols.to_global.nbytes
+                     for p, block in enumerate(border.blocks)]  # fmt: skip
+        assert found.border.tolist() == lists
+        assert (found.total > found.graph).all()
+
+
+@pytest.mark.cpu("the parts are the CPU's")
+@pytest.mark.parametrize("count", [2, 4])
+def test_parts_without_a_matrix_are_even_and_ghosts_are_many(count):
+    found = sg.estimate("uniform:12", devices=f"cpu:{count}")
+    with sg.Context(f"cpu:{count}", partition="random"):
+        exact = sg.estimate(sg.generators.uniform(1 << 12))
+    for name in ("graph", "proxies", "pushed", "border"):
+        assert (getattr(found, name) <= 1.1 * getattr(exact, name)).all(), name
+        assert (getattr(found, name) >= 0.9 * getattr(exact, name)).all(), name
+    numbers = sg.estimate(nvals=found.nvals, nrows=1 << 12, devices=f"cpu:{count}")
+    assert numbers.total.tolist() == found.total.tolist()
+
+
+@pytest.mark.cpu("tracemalloc sees the CPU's memory")
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+@pytest.mark.parametrize("name", ["bfs", "bfs_parents", "sssp", "pagerank"])
+def test_vectors_in_parts(name, duplicate):
+    with sg.Context("cpu:3", threads=1, partition="random", duplicate=duplicate):
+        A = sg.generators.uniform(1 << 14, 16, weights="int", seed=1)
+        arguments = () if name == "pagerank" else (0,)
+        call = getattr(sg.algorithms, name)
+        held, _ = Used(sg.context.HOST).peak(lambda: call(A, *arguments))
+        bound = int(sg.estimate(A).vectors[name].sum())
+    assert held <= bound <= 4 * held
+
+
+def test_parts_that_are_elsewhere_and_how_they_print():
+    found = sg.estimate("rmat:20", devices=["cuda:0", "cuda:1", "cuda:2", "cuda:3"])
+    assert len(found.devices) == 4
+    text = repr(found).splitlines()
+    assert text[0] == ("Estimate  1,048,576 x 1,048,576, 33,554,432 entries, unweighted, in 4 parts, duplicate 1-hop")
+    assert [line.split()[0] for line in text[2:]] == [
+        "graph", "proxies", "pushed", "border", "bfs", "bfs_parents", "sssp", "pagerank", "total", "fits"
+    ]  # fmt: skip
+    if not context.find_device("auto", "").on_host:
+        return
+    assert found.free is None and found.fits is None
+    assert sg.estimate("rmat:20", device="cuda:0,1").devices == ("cuda:0", "cuda:1")
+
+
+@pytest.mark.cpu("one memory for all parts")
+def test_do_the_parts_fit():
+    free = context.HOST.memory().free
+    assert sg.estimate("rmat:10", devices="cpu:4").fits is True
+    assert sg.estimate(nvals=free // 4, nrows=10, devices="cpu:4").fits is False
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"device": "cpu", "devices": "cpu:2"}, "device and devices were given"),
+    ({"devices": "cpu:2", "duplicate": "2-hop"}, "duplicate is '2-hop'"),
+])  # fmt: skip
+def test_errors_in_parts(arguments, words):
+    with pytest.raises((TypeError, exceptions.InvalidValue), match=words):
+        sg.estimate("rmat:5", **arguments)

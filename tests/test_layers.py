@@ -22,12 +22,13 @@ ROOT = Path(spgraph.__file__).parent.parent
 FACE = "face"
 ALLOWED = {
     "semirings": set(),
+    "record": set(),
     "partition": {"semirings", "kernels"},
     "kernels": {"semirings"},
     "block": {"semirings", "partition", "kernels"},
-    "exchange": {"semirings", "partition", "kernels", "block"},
+    "exchange": {"semirings", "record", "partition", "kernels", "block"},
     "context": {"semirings", "partition", "kernels", "exchange"},
-    "engine": {"semirings", "partition", "kernels", "block", "exchange", "context"},
+    "engine": {"semirings", "record", "partition", "kernels", "block", "exchange", "context"},
     FACE: {"semirings", "partition", "block", "exchange", "engine", "context"},
     "io": {"semirings", "kernels", "block", "exchange", "context", FACE},
     "generators": {"semirings", "io"},
@@ -35,17 +36,21 @@ ALLOWED = {
     "algorithms": {FACE, "io", "context"},
     "oracle": {FACE},
     "top": {
-        "semirings", "partition", "kernels", "exchange", "context", "engine", FACE, "io", "generators", "validate",
-        "algorithms", "oracle",
+        "semirings", "record", "partition", "kernels", "exchange", "context", "engine", FACE, "io", "generators",
+        "validate", "algorithms", "oracle",
     },
 }
 PARTS = {
-    "_cli": "top", "cli": "top", "bench": "top", "_estimate": "top", "_graphspec": "top",
-    "_machine": "top", "__main__": "top", "nx": "top", "_nx_info": "top",
+    "_cli": "top", "cli": "top", "bench": "top", "_estimate": "top", "_estimate_parts": "top",
+    "_estimate_sizes": "top", "_graphspec": "top", "_machine": "top", "__main__": "top", "nx": "top",
+    "_nx_info": "top", "_record": "record", "_trace": "top",
     "_oracle_compare": "oracle", "_oracle_text": "oracle", "oracle_plugin": "oracle",
 }  # fmt: skip
 # What an algorithm may use: names that a user has too.
-PUBLIC = {"spgraph", "spgraph.matrix", "spgraph.vector", "spgraph.scalar", "spgraph.io", "spgraph.exceptions"}
+PUBLIC = {
+    "spgraph", "spgraph.matrix", "spgraph.vector", "spgraph.scalar", "spgraph.tasks", "spgraph.io",
+    "spgraph.exceptions",
+}
 HEAVY = {"numba", "scipy", "tqdm", "cupy", "graphblas", "networkx", "matplotlib", "pytest"}
 
 
@@ -156,7 +161,7 @@ SURFACE = {
     "spgraph": {
         "Context", "Matrix", "Scalar", "Vector", "agg", "algorithms", "bench", "binary", "dtypes", "estimate",
         "exceptions", "generators", "indexunary", "io", "monoid", "op", "oracle", "partition", "replace", "select",
-        "semiring", "unary", "validate",
+        "semiring", "tasks", "trace", "unary", "validate",
     },
     "spgraph.algorithms": {
         "IteratedVector", "PageRank", "average_clustering", "bellman_ford", "betweenness_centrality", "bfs",
@@ -165,7 +170,8 @@ SURFACE = {
         "negative_cycle", "pagerank", "sssp", "sssp_parents", "transitivity", "triangle_count", "triangles",
     },
     "spgraph.bench": {
-        "Comparison", "Graph500", "Measurement", "Overhead", "Steps", "compare", "graph500", "overhead", "save",
+        "Allocation", "Comparison", "Graph500", "Measurement", "Memory", "Overhead", "Scaled", "Scaling", "Steps",
+        "compare", "graph500", "memory", "overhead", "save", "scaling",
     },
     "spgraph.partition": {
         "NATURAL", "Partition", "Report", "assign", "biased_random", "border", "by_degree", "contiguous", "lay_out",

@@ -1,4 +1,4 @@
-"""``spgraph bench compare``, ``spgraph bench graph500`` and ``spgraph bench overhead``."""
+"""``spgraph bench compare``, ``scaling``, ``memory``, ``graph500`` and ``overhead``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ __all__ = ["add_parser"]
 ENGINES = ("graphblas", "scipy", "networkx", "cugraph")
 USUAL = ("bfs", "bfs_parents", "sssp", "sssp_parents", "pagerank")
 ALGORITHMS = (*USUAL, "betweenness", "components", "triangles")
+SCALED = ("bfs_push", *ALGORITHMS)
+USUALLY_PUSHED = ("bfs_push", "sssp", "betweenness")
+USUALLY_SCALED = ("bfs_push", "bfs", "sssp", "components", "pagerank", "betweenness")
 ORDERS = ("natural", "degree")
 
 
@@ -22,6 +25,8 @@ def add_parser(commands) -> None:
     parser = commands.add_parser("bench", help="measure spgraph and its peers", description="Benchmarks.")
     kinds = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
     _add_compare(kinds)
+    _add_scaling(kinds)
+    _add_memory(kinds)
     _add_graph500(kinds)
     _add_overhead(kinds)
     for each in kinds.choices.values():
@@ -42,7 +47,7 @@ def _add_compare(kinds) -> None:
     )
     parser.set_defaults(command=compare)
     add = parser.add_argument
-    add("graphs", nargs="+", metavar="GRAPH", help=f"a file, {FOLDERS}, or " + ", ".join(FORMS.values()))
+    _add_graphs(parser)
     add(
         "--against",
         type=_some_of(ENGINES),
@@ -63,15 +68,27 @@ def _add_compare(kinds) -> None:
         metavar="LIST",
         help="orders of vertices in spgraph's memory, of natural,degree (default: both)",
     )
-    add("--repeat", type=at_least(1), default=16, metavar="N", help="turns of every engine (default 16)")
+    add("--dtype", type=dtype_of, help="type of distances and ranks (default: by weights and device)")
+    _add_turns(parser)
+    add("--source", type=at_least(0), metavar="VERTEX", help="search from this one only")
+
+
+def _add_graphs(parser) -> None:
+    parser.add_argument(
+        "graphs", nargs="+", metavar="GRAPH", help=f"a file, {FOLDERS}, or " + ", ".join(FORMS.values())
+    )
+
+
+def _add_turns(parser) -> None:
+    add = parser.add_argument
+    add("--repeat", type=at_least(1), default=16, metavar="N", help="turns of each (default 16)")
     add(
         "--seconds",
         type=above(0),
         default=20.0,
         metavar="S",
-        help="what an engine's turns may take for one algorithm; slow ones take fewer, at least 3 (default 20)",
+        help="what the turns of each may take for one algorithm; slow ones take fewer, at least 3 (default 20)",
     )
-    add("--dtype", type=dtype_of, help="type of distances and ranks (default: by weights and device)")
     add(
         "--sources",
         type=at_least(1),
@@ -79,8 +96,66 @@ def _add_compare(kinds) -> None:
         metavar="N",
         help="vertices that the turns go through, a folder's own or drawn by --seed (default 16)",
     )
-    add("--source", type=at_least(0), metavar="VERTEX", help="search from this one only")
     add("--seed", type=at_least(0), default=0, metavar="N", help="of generators and sources (default 0)")
+
+
+def _add_scaling(kinds) -> None:
+    text = "time algorithms on one and on several devices"
+    parser = kinds.add_parser(
+        "scaling",
+        help=text,
+        description=text.capitalize() + ": GPUs, or parts of the CPU where there is none, after checking the answers "
+        "against those of one. Speed-ups, and what a superstep costs without work. Exit code 1: an answer is wrong.",
+    )
+    parser.set_defaults(command=scaling)
+    add = parser.add_argument
+    _add_graphs(parser)
+    add(
+        "--devices",
+        type=_counts,
+        default=[1, 2, 4],
+        metavar="LIST",
+        help="how many devices (default 1,2,4); one is always measured",
+    )
+    add(
+        "--algorithms",
+        type=_some_of(SCALED),
+        default=list(USUALLY_SCALED),
+        metavar="LIST",
+        help=f"of {','.join(SCALED)} (default: {','.join(USUALLY_SCALED)})",
+    )
+    add("--partition", metavar="NAME", help="which device owns which vertex, as of sg.Context: random, metis, ...")
+    add("--direction", default="auto", metavar="NAME", help="of all but bfs_push, as of sg.Context (default auto)")
+    add("--duplicate", choices=("1-hop", "all"), help="which vertices have proxies, as of sg.Context")
+    add("--exchange", choices=("auto", "selective", "broadcast"), help="how values are sent, as of sg.Context")
+    add("--order", choices=ORDERS, default="natural", help="order of the vertices of each part (default natural)")
+    add("--weak", action="store_true", help="graphs grow with the devices: rmat:20 is rmat:21 on two, rmat:22 on four")
+    add("--dtype", type=dtype_of, help="type of distances and ranks (default: by weights and device)")
+    add("--plot", metavar="FILE", help="draw speed-ups and costs of a superstep into a file, such as scaling.png")
+    _add_turns(parser)
+
+
+def _add_memory(kinds) -> None:
+    text = "compare just-enough, fixed and maximum buffers: peak bytes and time"
+    parser = kinds.add_parser(
+        "memory",
+        help=text,
+        description="What lists that pushes make cost: with just enough room (what spgraph does), room for all "
+        "vertices, and for all edges. Exit code 1: an answer is another one.",
+    )
+    parser.set_defaults(command=memory)
+    add = parser.add_argument
+    _add_graphs(parser)
+    add(
+        "--algorithms",
+        type=_some_of(SCALED),
+        default=list(USUALLY_PUSHED),
+        metavar="LIST",
+        help=f"of {','.join(SCALED)} (default: {','.join(USUALLY_PUSHED)})",
+    )
+    add("--order", choices=ORDERS, default="natural", help="order of vertices in memory (default natural)")
+    add("--dtype", type=dtype_of, help="type of distances and centralities (default: by weights and device)")
+    _add_turns(parser)
 
 
 def _add_graph500(kinds) -> None:
@@ -133,6 +208,11 @@ def _some_of(known: tuple[str, ...]):
     return split
 
 
+def _counts(text: str) -> list[int]:
+    count = at_least(1)
+    return [count(number) for number in text.split(",")]
+
+
 def compare(args: argparse.Namespace) -> int:
     """Print the comparison; returns the exit code. What is saved grows with every graph."""
     from spgraph import bench
@@ -156,6 +236,59 @@ def compare(args: argparse.Namespace) -> int:
         _show(measured, args)
     if measured.wrong and args.json:
         print('spgraph: some answers were wrong, see "wrong"', file=sys.stderr)
+    return 1 if measured.wrong else 0
+
+
+def scaling(args: argparse.Namespace) -> int:
+    """Print the times; returns the exit code. What is saved grows with every graph."""
+    from spgraph import bench
+    from spgraph.context import Context
+
+    with Context(args.device, threads=args.threads, direction=args.direction):
+        measured = bench.scaling(
+            args.graphs,
+            devices=args.devices,
+            algorithms=args.algorithms,
+            partition=args.partition,
+            duplicate=args.duplicate,
+            exchange=args.exchange,
+            order=args.order,
+            weak=args.weak,
+            repeat=args.repeat,
+            seconds=args.seconds,
+            dtype=args.dtype,
+            seed=args.seed,
+            sources=args.sources,
+            progress=False if args.json and not sys.stderr.isatty() else None,
+            after_each=(lambda so_far: bench.save(args.save, so_far, commit=args.commit)) if args.save else None,
+        )
+        _show(measured, args)
+        if args.plot:
+            measured.plot().savefig(args.plot, dpi=150)
+    if measured.wrong and args.json:
+        print('spgraph: some answers were wrong, see "wrong"', file=sys.stderr)
+    return 1 if measured.wrong else 0
+
+
+def memory(args: argparse.Namespace) -> int:
+    """Print peaks and times; returns the exit code. What is saved grows with every graph."""
+    from spgraph import bench
+    from spgraph.context import Context
+
+    with Context(args.device, threads=args.threads):
+        measured = bench.memory(
+            args.graphs,
+            algorithms=args.algorithms,
+            order=args.order,
+            repeat=args.repeat,
+            seconds=args.seconds,
+            dtype=args.dtype,
+            seed=args.seed,
+            sources=args.sources,
+            progress=False if args.json and not sys.stderr.isatty() else None,
+            after_each=(lambda so_far: bench.save(args.save, so_far, commit=args.commit)) if args.save else None,
+        )
+        _show(measured, args)
     return 1 if measured.wrong else 0
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from spgraph._cli.names import Names
 from spgraph.exceptions import InvalidValue
+from spgraph.exchange.launch import rank
 from spgraph.vector import Vector
 
 __all__ = ["SUFFIXES", "check_path", "write"]
@@ -18,23 +19,32 @@ def check_path(path: str) -> str:
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in SUFFIXES:
         raise InvalidValue(f"--output: {path}: wanted a name that ends with {', '.join(SUFFIXES)}")
+    check_folder("--output", path)
+    return suffix
+
+
+def check_folder(option: str, path: str) -> None:
+    """An error before anything is computed, if there is no place for the file."""
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise FileNotFoundError(f"--output: {path}: there is no folder {folder}")
-    return suffix
+        raise FileNotFoundError(f"{option}: {path}: there is no folder {folder}")
 
 
 VERTICES = {"parent", "component"}  # columns of vertices, which are written by their names
 
 
 def write(path: str, vectors: dict[str, Vector], names: Names) -> int:
-    """Write `vectors`, which have entries at the same vertices; returns the number of rows."""
+    """Write `vectors`, which have entries at the same vertices; returns the number of rows.
+
+    Of several processes, the first writes.
+    """
     columns: dict[str, np.ndarray] = {}
     for name, vector in vectors.items():
         vertices, values = vector.to_coo()
         columns.setdefault("vertex", _plain(names.all(vertices)))
         columns[name] = _plain(names.all(values)) if name in VERTICES else values
-    SUFFIXES[check_path(path)](path, columns)
+    if not rank():
+        SUFFIXES[check_path(path)](path, columns)
     return int(columns["vertex"].size)
 
 

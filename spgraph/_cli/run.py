@@ -8,11 +8,13 @@ import os
 import statistics
 import sys
 import time
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
+from spgraph import agg
 from spgraph._cli import output
 from spgraph._cli.centralities import SAMPLES
 from spgraph._cli.jobs import JOBS, Job
@@ -21,8 +23,12 @@ from spgraph._cli.options import add_device, at_least, dtype_of
 from spgraph._cli.text import counted, described, lines, rated, timed
 from spgraph._cli.watch import Compiled, watch
 from spgraph._graphspec import FOLDERS, FORMS, is_generator, load
+from spgraph._trace import trace
 from spgraph.context import Context
 from spgraph.exceptions import InvalidValue
+from spgraph.exchange.launch import rank
+from spgraph.exchange.ranks import ranks_of
+from spgraph.io._build import whole_at_first
 from spgraph.matrix import Matrix
 
 __all__ = ["add_parser"]
@@ -63,6 +69,14 @@ def add_parser(commands) -> None:
         help="check the answer (bfs, sssp: Graph500's five rules); exit code 1 if it is wrong",
     )
     add("--json", action="store_true", help="print JSON, and nothing else")
+    add(
+        "--trace",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="run once more and tell what each superstep did; FILE: also write it in Chrome's trace format, for "
+        "ui.perfetto.dev",
+    )
     add("--repeat", type=at_least(0), metavar="N", help="runs that count, after those that compile (default 3)")
     add("--dtype", type=dtype_of, help="type of distances or ranks, such as float32")
     group = parser.add_argument_group("the graph")
@@ -121,6 +135,8 @@ def run(args: argparse.Namespace) -> int:
     _check_options(job, args)
     if args.output:
         output.check_path(args.output)
+    if args.trace:
+        output.check_folder("--trace", args.trace)
     with Context(args.device, threads=args.threads):
         return _Run(job, args).go()
 
@@ -169,6 +185,8 @@ class _Run:
         self.say("", *texts)
         if self.job.about_edges:
             self.rate(A, columns)
+        if self.args.trace is not None:
+            self.trace(A, source)
         valid = self.validate(A, source, columns) if self.args.validate else True
         if self.args.output:
             rows = output.write(self.args.output, columns, names)
@@ -267,9 +285,37 @@ class _Run:
         self.facts.update(component_edges=edges, teps=edges / median)
         self.say("", f"{edges:,} {how} edges in what was reached: {rated(edges / median, 'TEPS')}")
 
+    def trace(self, A: Matrix, source: int) -> None:
+        *_, call = self.job.calls(A, source, self.args).values()  # of the tree, if there is one
+        with trace(self.args.algorithm) as found:
+            call()
+        fitted = found.fit()
+        costs = {name: None if value != value else value for name, value in asdict(fitted).items()}  # JSON has no NaN
+        self.facts["trace"] = {"supersteps": [one._asdict() for one in found.records], "fit": costs}
+        self.say("trace", *str(found.table()).splitlines(), *str(fitted).splitlines())
+        if self.args.trace:
+            if not rank():
+                found.save_chrome(self.args.trace)
+            self.facts["trace"]["output"] = self.args.trace
+            self.say("wrote", f"the trace to {self.args.trace}")
+
+    def check(self, A: Matrix, source: int, columns: dict[str, Any]) -> tuple:
+        """The rules; of several processes the first gets the whole graph, and looks."""
+        ranks = ranks_of(A._device)
+        if ranks.count == 1:
+            return self.job.check(A, source, columns, self.args)
+        rules = None
+        with ranks.together():
+            whole = whole_at_first(A)
+            found = {name: vector.to("cpu") for name, vector in columns.items()}
+            if whole is not None:
+                with Context("cpu"):
+                    rules = self.job.check(whole, source, found, self.args)
+        return ranks.gather(rules)[0]
+
     def validate(self, A: Matrix, source: int, columns: dict[str, Any]) -> bool:
         with watch("validating"):
-            rules = self.job.check(A, source, columns, self.args)
+            rules = self.check(A, source, columns)
         valid = all(rule.ok for rule in rules)
         self.facts["valid"] = valid
         self.facts["rules"] = [
@@ -277,7 +323,7 @@ class _Run:
             for rule in rules
         ]
         self.say("valid" if valid else "NOT VALID", *map(str, rules))
-        if not valid and self.args.json:
+        if not valid and self.args.json and not rank():
             print('spgraph: the answer is not valid, see "rules"', file=sys.stderr)
         return valid
 
@@ -309,12 +355,17 @@ def _time_text(first: float, made: dict[str, float], warm_ups: list[float], runs
 
 def _draw_source(A: Matrix, seed: int) -> int:
     """A vertex that an edge leaves, as Graph500 draws its search keys."""
-    candidates = np.flatnonzero(np.diff(A.to_csr()[0]))
+    candidates = np.flatnonzero(_degrees(A))
     if candidates.size == 0:
         if A.nrows == 0:
             raise InvalidValue("the graph has no vertices, so there is no source")
         return 0
     return int(np.random.default_rng(seed).choice(candidates))
+
+
+def _degrees(A: Matrix) -> np.ndarray:
+    """How many edges leave each vertex."""
+    return A.reduce_rowwise(agg.count).new().to_dense(0)
 
 
 def _component_edges(A: Matrix, reached, args: argparse.Namespace) -> tuple[int, str]:
@@ -327,17 +378,14 @@ def _component_edges(A: Matrix, reached, args: argparse.Namespace) -> tuple[int,
     inside = np.zeros(A.nrows, bool)
     inside[reached.to_coo()[0]] = True
     if args.graph.startswith("rmat:") and is_generator(args.graph):
-        from spgraph.generators import rmat_edges
+        from spgraph.generators._random import count_from
 
         scale, *factor = map(int, args.graph.split(":")[1:])
-        rows, _ = rmat_edges(scale, *factor, seed=args.seed)
-        return int(np.count_nonzero(inside[rows])), "generated"
-    indptr, indices, _ = A.to_csr()
-    degree = np.diff(indptr)
-    stored = int(degree[inside].sum())
+        return count_from(inside, scale, *factor, seed=args.seed), "generated"
+    stored = int(_degrees(A)[inside].sum())
     if A.symmetric is not True:
         return stored, "stored"
-    loops = int(np.count_nonzero(indices == np.repeat(np.arange(A.nrows), degree)))
+    loops = int(np.count_nonzero(inside[A.diag().to_coo()[0]]))
     return (stored + loops) // 2, "undirected"
 
 

@@ -6,6 +6,7 @@ vectors, or many at once as the rows of matrices (A. Buluc, J. Gilbert, IJHPCA 2
 Encoding: `paths` has an entry for what is reached, the number of shortest paths from the source; `fronts` holds the
 same by level. Instead of a dependency d(v), `share` = d(v) / paths(v) is kept: the sum of 1 / paths(w) + share(w) over
 v's successors w, in which nothing is multiplied.
+Several devices: sources are shared out where the graph fits on each, else all work on each source.
 Numbers: floating point; a source that has more paths than fit is done again with wide exponents, see `_counts`.
 Work: O(m) per source at most; O(n) memory per source of a batch; border values: a level's vertices, twice.
 """
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from spgraph import binary, monoid, unary
+from spgraph import binary, monoid, tasks, unary
 from spgraph.algorithms._counts import BIAS, Numbers, floats, wide
 from spgraph.algorithms._inputs import as_float, as_sources, of_graph
 from spgraph.exceptions import InvalidValue
@@ -28,13 +29,14 @@ from spgraph.vector import Vector
 __all__ = ["betweenness_centrality"]
 
 TOGETHER = 1 << 20  # entries of a matrix of frontiers at most, where the choice is ours
+ROOM = 33  # bytes for a vertex and a source of those done at once
 MANY, ENOUGH = 256, 16  # its rows at most, and at least: with fewer, vectors are faster
 
 
 @of_graph
 def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized: bool = True, endpoints: bool = False,
-                           directed: bool | None = None, seed=None, batch: int | None = None,
-                           dtype=np.float64) -> Vector:
+                           directed: bool | None = None, seed=None, batch: int | None = None, dtype=np.float64,
+                           spread: str = "auto") -> Vector:
     """How many shortest paths pass through every vertex: the sum over pairs (s, t) of the share that does.
 
     Parameters
@@ -60,6 +62,10 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
         where the graph is small. Results are the same within rounding.
     dtype : dtype
         float64 or float32, of the result and of path counts.
+    spread : {"auto", "sources", "graph"}
+        How several devices share the work: each holds a copy of the graph and does some of the sources, or all go
+        through the graph in parts together, source by source. "auto": the first where each device has a source and
+        memory for a copy. Results are the same within rounding.
 
     Returns
     -------
@@ -82,22 +88,37 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
     n, dtype = A.nrows, as_float("betweenness_centrality", dtype)
     starts = _starts(A, k, sources, seed)
     batch = _rows(n) if batch is None else _count("batch", batch, None)
-    total = _zeros(dtype, n)
-    numbers = floats(dtype)
-    for begin in range(0, len(starts), batch):
-        several = starts[begin:begin + batch]
-        if not _add_dependencies(A, several, total, numbers, endpoints):
-            numbers = wide()
-            if not _add_dependencies(A, several, total, numbers, endpoints):
-                raise InvalidValue(f"betweenness_centrality: more than 2^{BIAS - 2} shortest paths to one vertex, from "
-                                   f"a source among {several}")
+
+    def work(copy, several):
+        return _dependencies(copy, several, batch, dtype, endpoints)
+
+    if _spreads(A, spread, len(starts), ROOM * n * batch):
+        total, *others = tasks.spread(A, starts, work)
+        for other in others:
+            total(binary.plus) << other
+    else:
+        total = tasks.finish(work(A, starts))
     if normalized or sources is None:
         halved = not normalized and not (_is_directed(A) if directed is None else directed)
         _rescale(total, starts, normalized, endpoints, halved)
     return total
 
 
-def _add_dependencies(A: Matrix, starts: list[int], total: Vector, numbers: Numbers, endpoints: bool) -> bool:
+def _dependencies(A: Matrix, starts: list[int], batch: int, dtype: np.dtype, endpoints: bool):
+    """What passes through each vertex on paths from `starts`. Yields in every level, see `tasks`."""
+    total = _zeros(dtype, A.nrows)
+    numbers = floats(dtype)
+    for begin in range(0, len(starts), batch):
+        several = starts[begin:begin + batch]
+        if not (yield from _add_dependencies(A, several, total, numbers, endpoints)):
+            numbers = wide()
+            if not (yield from _add_dependencies(A, several, total, numbers, endpoints)):
+                raise InvalidValue(f"betweenness_centrality: more than 2^{BIAS - 2} shortest paths to one vertex, from "
+                                   f"a source among {several}")
+    return total
+
+
+def _add_dependencies(A: Matrix, starts: list[int], total: Vector, numbers: Numbers, endpoints: bool):
     """Add what passes through each vertex on paths from `starts`; False, and nothing, if the counts are too large."""
     dtype, one, last, add, follow, along, passed = numbers
     batched = len(starts) > 1
@@ -106,18 +127,24 @@ def _add_dependencies(A: Matrix, starts: list[int], total: Vector, numbers: Numb
         paths = Matrix.from_coo(range(len(starts)), starts, one, dtype, nrows=len(starts), ncols=A.nrows)
     else:
         paths = Vector.from_coo(starts, one, dtype, size=A.nrows)
+
+    def step(front, A):  # by methods, which take half as long as `follow(front @ A)`, with thousands of small steps
+        return front.mxm(A, follow) if batched else front.vxm(A, follow)
+
     front, fronts = paths.dup(), []
     while front.nvals:
         fronts.append(front)
-        front = follow(front @ A).new(mask=~paths.S)  # q<!s(paths)> = q plus.first A
+        front = step(front, A).new(mask=~paths.S)  # q<!s(paths)> = q plus.first A
         paths(binary.second) << front
+        yield
     largest = paths.reduce_scalar(monoid.max) if batched else paths.reduce(monoid.max)
     if not largest.new().value < last:
         return False
     share = paths.apply(binary.second, right=dtype.type(0)).new() if batched else _zeros(dtype, A.nrows)
     while len(fronts) > 2:
-        ended = along(fronts.pop() & share).new(dtype)
-        share(fronts[-1].S, add) << follow(ended @ A.T)  # share<s(level d - 1)> += (level d) plus.first A'
+        ended = fronts.pop().ewise_mult(share, along).new(dtype)
+        share(fronts[-1].S, add) << step(ended, A.T)  # share<s(level d - 1)> += (level d) plus.first A'
+        yield
     dependency = passed(paths & share)
     if endpoints:
         dependency = dependency.apply(binary.plus, right=1)
@@ -161,6 +188,12 @@ def _starts(A: Matrix, k, sources, seed) -> list[int]:
     if not starts or len(set(starts)) < len(starts):
         raise InvalidValue(f"betweenness_centrality: sources is {sources!r}, wanted one vertex or more, each once")
     return starts
+
+
+def _spreads(A: Matrix, spread: str, jobs: int, room: int) -> bool:
+    if spread not in ("auto", "sources", "graph"):
+        raise InvalidValue(f"betweenness_centrality: spread is {spread!r}, wanted 'auto', 'sources' or 'graph'")
+    return spread == "sources" or (spread == "auto" and tasks.fit(A, jobs, room))
 
 
 def _rows(n: int) -> int:

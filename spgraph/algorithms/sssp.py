@@ -250,7 +250,7 @@ def _near_far(A: Matrix, dist: Vector, min_plus, width: float) -> None:
     near = dist.dup()
     relaxation = near.vxm(A, min_plus)  # an expression: computed anew wherever it is written to
     roads = A.nvals < ROAD_DEGREE * A.nrows
-    few = A.nrows * (SMALL_ON_ROADS[A.device == "cpu"] if roads else SMALL)
+    few = A.nrows * (SMALL_ON_ROADS[A.device.startswith("cpu")] if roads else SMALL)
     while near.nvals:
         # near becomes what is lowered, and below the limit
         lower = dist(binary.min, changed=select.valuelt(near, limit) if limit < last else near)
@@ -339,8 +339,8 @@ def _bucket_width(A: Matrix) -> float:
     mean, degree = total / max(A.nvals, 1), A.nvals / max(A.nrows, 1)
     if not 0 < mean < np.inf:
         return 1.0
-    wide = 1.0 if A.device == "cpu" else min(max(WIDE_UP_TO / A.nvals, LEAST_WIDE), MOST_WIDE)
-    return wide * mean * (ROAD_WIDTH[A.device == "cpu"] if degree < ROAD_DEGREE else 8 / degree)
+    wide = 1.0 if A.device.startswith("cpu") else min(max(WIDE_UP_TO / A.nvals, LEAST_WIDE), MOST_WIDE)
+    return wide * mean * (ROAD_WIDTH[A.device.startswith("cpu")] if degree < ROAD_DEGREE else 8 / degree)
 
 
 def _bellman_ford(name: str, A: Matrix, dist: Vector, min_plus) -> None:

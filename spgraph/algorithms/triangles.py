@@ -64,7 +64,7 @@ def triangle_count(A, *, method: str = "auto", order: str = "auto", symmetrize: 
         raise InvalidValue(f"triangle_count: method is {method!r}, wanted one of {', '.join(METHODS)}")
     _check_order("triangle_count", order)
     if method == "auto":
-        method = "rows" if A.device == "cpu" else "dots"
+        method = "rows" if A.device.startswith("cpu") else "dots"
     if method in ("burkhardt", "cohen"):
         A = select.offdiag(A).new()
     if method == "burkhardt":

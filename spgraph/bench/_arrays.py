@@ -11,7 +11,7 @@ from spgraph.matrix import Matrix
 from spgraph.partition import NATURAL
 from spgraph.vector import Vector
 
-__all__ = ["csr_of", "dense", "to_host"]
+__all__ = ["csr_of", "dense", "smallest_members", "to_host"]
 
 
 def csr_of(A: Matrix) -> tuple[Any, Any, Any]:
@@ -38,3 +38,9 @@ def dense(vector: Vector, fill: Any) -> Any:
 def to_host(array: Any) -> np.ndarray:
     """An array of NumPy or CuPy as one of NumPy."""
     return array.get() if hasattr(array, "get") else array
+
+
+def smallest_members(label: np.ndarray) -> np.ndarray:
+    """Each component by its smallest vertex, whatever an engine calls it."""
+    _, first, part = np.unique(label, return_index=True, return_inverse=True)
+    return first[part]

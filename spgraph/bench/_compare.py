@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from spgraph import _graphspec, context
-from spgraph.bench import _folder, _spgraph
+from spgraph.bench import _spgraph
 from spgraph.bench._contest import Contest
 from spgraph.bench._measurement import Measurement
 from spgraph.bench._peers import PEERS, default_peers, find_peers
-from spgraph.bench._problem import ALGORITHMS, USUAL, Problem
+from spgraph.bench._problem import ALGORITHMS, USUAL, Problem, choose_dtype, draw_sources
 from spgraph.bench._progress import Progress
 from spgraph.bench._saved import described
 from spgraph.bench._table import comparison_table
@@ -191,7 +189,9 @@ def _compare_on(spec: str, settings: _Settings, result: Comparison, told: Progre
     generated = _graphspec.is_generator(spec)
     told.doing(f"{spec}: {'generating' if generated else 'reading'}")
     A = _graphspec.load(spec, weights="int", order="natural", seed=settings.seed, dup_op="min")
-    starts = [settings.source] if settings.source is not None else _sources(A, spec, settings)
+    starts = [] if settings.source is None else [settings.source]
+    if not starts:
+        starts = draw_sources(A, spec, settings.sources, settings.seed)
     by_order, reordering = _orders(A, settings.orders)
     name = spec if generated else os.path.basename(os.path.normpath(spec))
     result.graphs.append(
@@ -207,7 +207,7 @@ def _compare_on(spec: str, settings: _Settings, result: Comparison, told: Progre
     told.done(f"{name}: {'generated' if generated else 'read'}, {A.nvals:,} stored edges")
     shared: dict = {}
     for algorithm in settings.algorithms:
-        kind = _dtype(algorithm, A, settings.dtype)
+        kind = choose_dtype(algorithm, A, settings.dtype)
         problem = Problem(name, algorithm, A, starts, kind, threads(), shared=shared)
         contest = Contest(problem, by_order, settings.peers, result.notes, result.wrong, told, settings.seconds)
         result.rows += contest.run(settings.repeat)
@@ -229,16 +229,6 @@ def _check_arguments(against, algorithms, orders, repeat, sources) -> None:
         )
 
 
-def _dtype(algorithm: str, A: Matrix, dtype) -> np.dtype:
-    if algorithm in ("pagerank", "betweenness"):
-        if dtype is not None and np.dtype(dtype).kind == "f":
-            return np.dtype(dtype)
-        return np.dtype(np.float64 if A._device.on_host else np.float32)
-    if dtype is not None:
-        return np.dtype(dtype)
-    return A.dtype.np_type if A.dtype.np_type.kind == "f" else np.dtype(np.int64)
-
-
 def _orders(A: Matrix, orders: list[str]) -> tuple[dict[str, Matrix], float | None]:
     """The matrix in each order, and what reordering by degree took (kernels are compiled by then)."""
     found, seconds = {}, None
@@ -255,17 +245,3 @@ def _orders(A: Matrix, orders: list[str]) -> tuple[dict[str, Matrix], float | No
             A._device.synchronize()
             seconds = time.perf_counter() - start
     return found, seconds
-
-
-def _sources(A: Matrix, spec: str, settings: _Settings) -> list[int]:
-    """Those that a folder names, or some drawn among vertices with an edge."""
-    named = _folder.sources(spec) if _folder.is_folder(spec) else None
-    if named is not None:
-        return named[: settings.sources]
-    candidates = np.flatnonzero(np.diff(A.to_csr()[0]))
-    if not candidates.size:
-        return [0]
-    drawn = np.random.default_rng(settings.seed).choice(
-        candidates, min(settings.sources, candidates.size), replace=False
-    )
-    return [int(vertex) for vertex in drawn]

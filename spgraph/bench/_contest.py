@@ -13,9 +13,7 @@ out and named. Components are compared by their smallest members, numbers of tri
 
 from __future__ import annotations
 
-import gc
 import os
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spgraph.bench import _spgraph
-from spgraph.bench._arrays import csr_of, to_host
+from spgraph.bench._arrays import csr_of, smallest_members, to_host
+from spgraph.bench._clock import clock
 from spgraph.bench._measurement import Measurement, Steps
 from spgraph.bench._problem import Answer, Problem, Text
 from spgraph.bench._progress import Progress
@@ -173,7 +172,7 @@ class Contest:
             others[problem.sources] = 0
             return self.check_values("centrality", others / max(others.sum(), np.finfo(float).tiny))
         if answer.label is not None:
-            return self.check_values("component", _smallest_members(to_host(answer.label)))
+            return self.check_values("component", smallest_members(to_host(answer.label)))
         if answer.total is not None:
             return None if answer.total == self.total() else f"it says {answer.total} triangles, spgraph {self.total()}"
         graph, source = csr_of(problem.graph), problem.sources[0]
@@ -250,21 +249,4 @@ class Contest:
 
     def clock(self, run: Callable[[int], Any], argument: int) -> tuple[float, Any]:
         """Seconds until the result is there, and the result."""
-        enabled = gc.isenabled()
-        gc.disable()
-        time.sleep(self.pause)
-        try:
-            self.wait()
-            start = time.perf_counter()
-            result = run(argument)
-            self.wait()
-            return time.perf_counter() - start, result
-        finally:
-            if enabled:
-                gc.enable()
-
-
-def _smallest_members(label: np.ndarray) -> np.ndarray:
-    """Each component by its smallest vertex, whatever an engine calls it."""
-    _, first, part = np.unique(label, return_index=True, return_inverse=True)
-    return first[part]
+        return clock(run, argument, self.wait, self.pause)

@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spgraph import context
+from spgraph.bench import _folder
 from spgraph.matrix import Matrix
 
-__all__ = ["ALGORITHMS", "USUAL", "Answer", "Problem", "Text"]
+__all__ = ["ALGORITHMS", "PUSHED", "USUAL", "Answer", "Problem", "Text", "choose_dtype", "directed", "draw_sources"]
 
 USUAL = ("bfs", "bfs_parents", "sssp", "sssp_parents", "pagerank")  # what is compared if nothing else is asked for
 ALGORITHMS = (*USUAL, "betweenness", "components", "triangles")
+PUSHED = "bfs_push"  # a BFS that never pulls
 
 
 class Answer(NamedTuple):
@@ -102,3 +105,31 @@ class Problem:
         if key not in self.shared:
             self.shared[key] = make()
         return self.shared[key]
+
+
+def choose_dtype(algorithm: str, A: Matrix, dtype: Any) -> np.dtype:
+    """`dtype` where it fits what the algorithm computes, else a usual one."""
+    if algorithm in ("pagerank", "betweenness"):
+        if dtype is not None and np.dtype(dtype).kind == "f":
+            return np.dtype(dtype)
+        return np.dtype(np.float64 if A._device.on_host else np.float32)
+    if dtype is not None:
+        return np.dtype(dtype)
+    return A.dtype.np_type if A.dtype.np_type.kind == "f" else np.dtype(np.int64)
+
+
+def draw_sources(A: Matrix, spec: str, count: int, seed: int) -> list[int]:
+    """Those that a folder names, or some drawn among vertices with an edge."""
+    named = _folder.sources(spec) if _folder.is_folder(spec) else None
+    if named is not None:
+        return named[:count]
+    candidates = np.flatnonzero(np.diff(A.to_csr()[0]))
+    if not candidates.size:
+        return [0]
+    drawn = np.random.default_rng(seed).choice(candidates, min(count, candidates.size), replace=False)
+    return [int(vertex) for vertex in drawn]
+
+
+def directed(algorithm: str) -> tuple[str, str]:
+    """The algorithm, and the direction of its products: that of the context in force, but for `PUSHED`."""
+    return ("bfs", "push") if algorithm == PUSHED else (algorithm, context.current().direction)

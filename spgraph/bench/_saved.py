@@ -31,7 +31,7 @@ def document(measured, commit: str | None = None) -> dict:
 
 
 def save(path: str | os.PathLike, measured, *, commit: str | None = None) -> None:
-    """Write a `Comparison`, a `Graph500` or an `Overhead` to a file.
+    """Write a `Comparison`, a `Scaling`, a `Graph500` or an `Overhead` to a file.
 
     Parameters
     ----------

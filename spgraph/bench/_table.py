@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import statistics
 import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spgraph.bench._compare import Comparison
     from spgraph.bench._measurement import Measurement
+    from spgraph.bench._memory import Memory
+    from spgraph.bench._scaling import Scaled, Scaling
 
-__all__ = ["aligned", "comparison_table"]
+__all__ = ["aligned", "comparison_table", "memory_table", "scaling_table"]
 
 OURS = "spgraph"
 WIDTH = 120
+PUBLISHED = {1: 66.8, 2: 124, 3: 142, 4: 188}  # us per superstep without work: multi-GPU Gunrock (Pan et al., 2017)
 
 
 def comparison_table(comparison: Comparison) -> str:
@@ -126,6 +130,86 @@ def _best(comparison: Comparison, rows: list[Measurement]) -> str:
         return "-"
     text = _milliseconds(ours.median)
     return text if peer is None else f"{text} ({peer.engine} {comparison.ratio(peer)[ours.order]:.2f}x)"
+
+
+def scaling_table(scaling: Scaling) -> str:
+    """A block for each graph, then a superstep's cost without work, and notes."""
+    arguments = scaling.arguments
+    how = "weak scaling, speed-ups of edges per second" if arguments["weak"] else "strong scaling"
+    said = ", ".join(arguments[name] for name in ("partition", "duplicate", "exchange") if arguments[name])
+    blocks = [
+        f"On {arguments['device']}: {how}, {said or 'the usual partition'}, {arguments['order']} order; medians of "
+        f"{arguments['repeat']} turns, fewer where it is slow"
+    ]
+    blocks += [_scaling_block(scaling, number) for number in range(len(scaling.graphs))]
+    blocks.append(_idle_block(scaling))
+    blocks.append("\n".join([*scaling.notes, *(f"WRONG: {text}" for text in scaling.wrong)]))
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _scaling_block(scaling: Scaling, number: int) -> str:
+    """A row for each algorithm and number of devices."""
+    graph = scaling.graphs[number]
+    counted = zip(graph["vertices"].values(), graph["stored_edges"].values())
+    sizes = dict.fromkeys(f"{vertices:,} vertices, {edges:,} stored edges" for vertices, edges in counted)
+    lines = [["", "devices", "ms", "speed-up", "supersteps", "us each", "without work", "share", "KB sent each"]]
+    before = ""
+    for row in scaling.rows:
+        if scaling.place(row) == number:
+            lines.append([row.algorithm if row.algorithm != before else "", *_scaling_cells(scaling, row)])
+            before = row.algorithm
+    return f"{graph['name']}: {'; '.join(sizes)}\n{aligned(lines)}"
+
+
+def _scaling_cells(scaling: Scaling, row: Scaled) -> list[str]:
+    each, idle, faster = row.per_superstep, scaling.latency(row.algorithm, row.devices), scaling.speed_up(row)
+    return [
+        str(row.devices),
+        _milliseconds(row.median),
+        "-" if faster is None else f"{faster:.2f}",
+        f"{statistics.median(row.supersteps):.0f}",
+        f"{1e6 * each:.1f}",
+        "-" if idle is None else f"{1e6 * idle:.1f}",
+        "-" if idle is None else f"{min(1, idle / each):.0%}",
+        "-" if row.devices == 1 else f"{row.sent / 1e3:.4g}",
+    ]
+
+
+def _idle_block(scaling: Scaling) -> str:
+    """What a superstep costs without work, for each algorithm and number of devices."""
+    if not scaling.idle:
+        return ""
+    counts = scaling.arguments["devices"]
+    lines = [["us per superstep without work", *(f"{count} device{'s' * (count > 1)}" for count in counts)]]
+    for algorithm in dict.fromkeys(row.algorithm for row in scaling.idle):
+        found = (scaling.latency(algorithm, count) for count in counts)
+        lines.append([algorithm, *("-" if idle is None else f"{1e6 * idle:.1f}" for idle in found)])
+    lines.append(["published, multi-GPU Gunrock", *(str(PUBLISHED.get(count, "-")) for count in counts)])
+    return f"A path of {scaling.idle[0].stored_edges // 2 + 1} vertices, dealt out at random:\n{aligned(lines)}"
+
+
+def memory_table(memory: Memory) -> str:
+    """A block for each graph: each algorithm under each policy, compared with just enough."""
+    blocks = [f"On {memory.arguments['device']}, {memory.arguments['order']} order; peaks are beyond the graph"]
+    for graph in memory.graphs:
+        lines = [["", "room", "peak, MB", "x", "ms", "x"]]
+        rows = [row for row in memory.rows if row.graph == graph["name"]]
+        for algorithm in dict.fromkeys(row.algorithm for row in rows):
+            several = [row for row in rows if row.algorithm == algorithm]
+            for row in several:
+                name = algorithm if row is several[0] else ""
+                size = ["does not fit", "-"] if row.peak is None else _compared(row.peak / 1e6, several[0].peak, 1e6)
+                time = _compared(1e3 * row.median, several[0].median, 1e-3) if row.median else ["-", "-"]
+                lines.append([name, row.policy, *size, *time])
+        blocks.append(f"{graph['name']}: {graph['vertices']:,} vertices, {graph['stored_edges']:,} stored edges\n"
+                      f"{aligned(lines)}")  # fmt: skip
+    blocks.append("\n".join(f"WRONG: {text}" for text in memory.wrong))
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _compared(number: float, first: float | None, unit: float) -> list[str]:
+    """A number, and how many times the first one."""
+    return [f"{number:.4g}", f"{number * unit / first:.2f}" if first else "-"]
 
 
 def aligned(lines: list[list[str]]) -> str:

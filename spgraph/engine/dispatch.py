@@ -7,13 +7,14 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from spgraph import _record
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.vector_parts import VectorParts
 
 __all__ = ["for_parts"]
 
 PARTS = frozenset({VectorParts, MatrixParts})
-MODULES = ("products", "vectors", "matrices", "structure")  # of `engine.parts`
+MODULES = ("products", "vectors", "pointers", "matrices", "structure")  # of `engine.parts`
 _found: dict[str, Callable] = {}
 
 
@@ -31,6 +32,13 @@ def _either(function: Callable, where: Callable | None) -> Callable:
     @functools.wraps(function)
     def either(*args: Any, **more: Any) -> Any:
         looked_at = args[0] if where is None else where(*args, **more)
+        if _record.listener is not None:
+            listener = _record.listener
+            if listener.begins(name, getattr(looked_at, "device", looked_at), args):
+                try:
+                    return either(*args, **more)
+                finally:
+                    listener.ends()
         if type(looked_at) in PARTS:
             group: Any = looked_at.device
             with group.devices[group.mine[0]]:  # afterwards the GPU that is current now is so again

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semirings import expr as ex
+from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine import matrix_plan
@@ -70,6 +71,8 @@ def mxm(
     rows, cols = (A.cols if a_t else A.rows), (B.rows if b_t else B.cols)
     view = view_mask(mask, rows, cols, (A, B))
     A = A.oriented(a_t)
+    if _record.listener is not None:
+        _record.listener.multiplies(A, B, b_t)
     dtype = value_dtype(out, accum, semiring.monoid.return_type.np_type)
     term = _term(semiring, A, B, dtype)
     ids = global_ids(
@@ -198,6 +201,10 @@ def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, counted
         return _costs(device, view.indptr, view.indices, lengths, A.indptr)
 
     at_hand, other = (comparisons, products) if b_t else (products, comparisons)
+    rows = view if b_t else A
+    most = float(rows.indices.size) * (plan.dot_step if b_t else 1) * (_longest(B) if device.on_host else np.inf)
+    if settled(most, B.nvals, plan):
+        return b_t, rows.indptr  # rows are so short that steps need not be counted
     first = at_hand(xp.diff(B.indptr))
     if not B.has_transpose:
         if settled(float(first[-1]) * (plan.dot_step if b_t else 1), B.nvals, plan):
@@ -210,6 +217,13 @@ def _method(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, counted
     missing_b, missing_bt = (missing, 0) if b_t else (0, missing)
     method = choose_product(float(gustavson[-1]), float(dot[-1]), missing_b, missing_bt, plan)
     return (True, dot) if method == "dot" else (False, gustavson)
+
+
+def _longest(B: MatrixBlock) -> int:
+    """How many entries the longest row has."""
+    if B.longest is None:
+        B.longest = int(np.diff(B.indptr).max(initial=0))
+    return B.longest
 
 
 def _plan(device) -> matrix_plan.Costs:

@@ -9,7 +9,7 @@ import numpy as np
 from semirings import expr as ex
 from spgraph.kernels.device import Device
 
-__all__ = ["accumulate", "cast_values", "is_fresh", "settles", "store"]
+__all__ = ["accumulate", "cast_values", "is_fresh", "settles", "store", "total_of"]
 
 
 def accumulate(accum, out_dtype, t_dtype) -> tuple:
@@ -46,6 +46,24 @@ def cast_values(device: Device, values: Any, dtype: np.dtype) -> Any:
             kernel = device.kernels[key] = device.kernel("rows.apply_flat", {}, ops)
         device.over(kernel, values.size, values.size, (values, np.int8(0), out))
     return out
+
+
+def total_of(found: list, monoid):
+    """NumPy scalars of a monoid's type as one, None if there are none."""
+    if len(found) < 2:
+        return found[0] if found else None
+    if monoid.terminal_any:
+        return found[0]
+    dtype, op = monoid.type.np_type, monoid.binaryop
+    total, func = found[0], getattr(op.parent, "func", None)
+    if isinstance(func, np.ufunc) and total.dtype == dtype:  # what `op.numpy` does with arrays, in a tenth of the time
+        with np.errstate(all="ignore"):
+            for other in found[1:]:
+                total = dtype.type(func(total, other))
+        return total
+    for other in found[1:]:
+        total = dtype.type(op.numpy(total, other))
+    return total
 
 
 SETTLING = frozenset(["fmin", "minimum", "fmax", "maximum", "bitwise_or", "bitwise_and"])

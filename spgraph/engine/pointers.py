@@ -12,8 +12,10 @@ from spgraph.engine.mask import EMPTY_BITS, Mask
 from spgraph.engine.operators import accumulate, store
 from spgraph.engine.vector_write import write
 from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, threads
+from spgraph.kernels.device import Done
 
-__all__ = ["combine_at", "gather", "pointer_jump"]
+__all__ = ["combine_at", "combine_into", "ends_of", "gather", "gathered", "no_position", "outside", "pointer_jump",
+           "pointing_up"]
 
 NO_IDS = np.empty(0, np.int64)
 MOST_RANGES = 4  # of targets; each goes through all entries
@@ -22,10 +24,11 @@ MOST_RANGES = 4  # of targets; each goes through all entries
 def gather(out: VectorBlock, mask: Mask | None, accum, replace: bool, u: VectorBlock, p: VectorBlock) -> None:
     """C<M, replace> (accum)= T with T(i) = u(p(i)), for the entries p(i) where u has one."""
     _check_pointers("v[p]", p, u.size)
-    write(out, mask, accum, replace, _gathered(u.to_bitmap(), p))
+    write(out, mask, accum, replace, gathered(u.to_bitmap(), p))
 
 
-def _gathered(u: VectorBlock, p: VectorBlock) -> VectorBlock:
+def gathered(u: VectorBlock, p: VectorBlock) -> VectorBlock:
+    """u(p(i)) for the entries of p, as p lies; u is a bitmap or full."""
     xp = u.device.xp
     T = VectorBlock(p.size, u.dtype, p.partition, u.device)
     if not p.nvals or not u.nvals:
@@ -114,19 +117,40 @@ def pointer_jump(out: VectorBlock, mask: Mask | None, accum, replace: bool, u: V
     if u.iso:
         u = u.copy().expand()
     ends = device.xp.empty(u.size, u.dtype)
-    wrong = (_jumped if device.on_host else _jumped_cuda)(u, ends)
+    wrong = sum(ends_of(u, ends).get())
     if wrong:
-        raise InvalidValue(f"pointer_jump: {wrong} values of v are negative or larger than their position; wanted "
-                           "v(i) in [0, i], which leads to an end")
+        raise pointing_up(wrong)
     T = VectorBlock(u.size, u.dtype, u.partition, device)
     T.set_full(ends)
     T.downward = not device.on_host
     write(out, mask, accum, replace, T)
 
 
-def _jumped(u: VectorBlock, ends) -> int:
+def pointing_up(wrong: int) -> InvalidValue:
+    """What is raised where pointers do not lead downwards."""
+    return InvalidValue(f"pointer_jump: {wrong} values of v are negative or larger than their position; wanted v(i) in "
+                        "[0, i], which leads to an end")
+
+
+def ends_of(u: VectorBlock, ends, first: int = 0, last: int | None = None):
+    """Write the end of each position of a full vector into `ends`, which may be the vector's own values.
+
+    A GPU leaves out those that are not in first..last. Returns numbers of pointers that lead upwards, to be asked for
+    with ``get()``; if there are any, the ends are of no use.
+    """
     device, size, natural = u.device, u.size, u.partition.natural
     local = NO_IDS if natural else u.partition.to_local
+    if device.on_host:
+        return Done([_ends_on_host(u, ends, local)])
+    check, jump = (_kernel(device, name, u.dtype, natural) for name in ("check", "jump"))
+    wrong = device.over_later(check, size, size, (u.values, NO_IDS if natural else u.partition.to_global, ends))
+    count = (size if last is None else last) - first
+    device.over_later(jump, count, count, (first, local, ends))
+    return wrong
+
+
+def _ends_on_host(u: VectorBlock, ends, local) -> int:
+    device, size, natural = u.device, u.size, u.partition.natural
     within, below = (_kernel(device, name, u.dtype, natural) for name in ("jump_within", "jump_below"))
     parts = threads() if size >= PARALLEL_WORK else 1
     ranges = list(pairwise(size * part // parts for part in range(parts + 1)))
@@ -140,15 +164,6 @@ def _jumped(u: VectorBlock, ends) -> int:
     return 0
 
 
-def _jumped_cuda(u: VectorBlock, ends) -> int:
-    device, size, natural = u.device, u.size, u.partition.natural
-    check, jump = (_kernel(device, name, u.dtype, natural) for name in ("check", "jump"))
-    gid, local = (NO_IDS, NO_IDS) if natural else (u.partition.to_global, u.partition.to_local)
-    wrong = device.over_later(check, size, size, (u.values, gid, ends))
-    device.over_later(jump, size, size, (local, ends))
-    return wrong.get()[0]
-
-
 def _kernel(device, name: str, dtype, natural: bool):
     key = (f"pointers.{name}", dtype, natural)
     kernel = device.kernels.get(key)
@@ -159,18 +174,28 @@ def _kernel(device, name: str, dtype, natural: bool):
 
 def _check_pointers(function: str, p: VectorBlock, size: int) -> None:
     """Raise IndexOutOfBound unless all entries of p are in [0, size)."""
-    device = p.device
-    if not p.nvals or (p.downward and p.size <= size):
+    if p.downward and p.size <= size:
         return
-    if p.iso:
-        found = int(not 0 <= int(p.values[0]) < size) * p.nvals
-    else:
-        full = p.format != "bitmap"
-        key = ("pointers.outside", p.dtype, full)
-        kernel = device.kernels.get(key)
-        if kernel is None:
-            kernel = device.kernels[key] = device.kernel("pointers.outside", {"P_FULL": full}, {})
-        count = p.values.size
-        found = sum(device.over(kernel, count, count, (EMPTY_BITS if full else p.present, p.values, np.int64(size))))
+    found = sum(outside(p, size).get())
     if found:
-        raise IndexOutOfBound(f"{function}: {found} values of p are no position of v, which has size {size}")
+        raise no_position(function, found, size)
+
+
+def no_position(function: str, found: int, size: int) -> IndexOutOfBound:
+    """What is raised where values are no positions."""
+    return IndexOutOfBound(f"{function}: {found} values of p are no position of v, which has size {size}")
+
+
+def outside(p: VectorBlock, size: int):
+    """Numbers of entries that are not in [0, size), to be asked for with ``get()``."""
+    if not p.nvals:
+        return Done([])
+    if p.iso:
+        return Done([int(not 0 <= int(p.values[0]) < size) * p.nvals])
+    device, full = p.device, p.format != "bitmap"
+    key = ("pointers.outside", p.dtype, full)
+    kernel = device.kernels.get(key)
+    if kernel is None:
+        kernel = device.kernels[key] = device.kernel("pointers.outside", {"P_FULL": full}, {})
+    count = p.values.size
+    return device.over_later(kernel, count, count, (EMPTY_BITS if full else p.present, p.values, np.int64(size)))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView
 from spgraph.engine.product import Product, cast_scalar, expected_edges, one_value
@@ -251,6 +252,8 @@ class Steps:
                 push = self._pushes.get((u.iso, self._marks and edges * LONG_SHARE >= out.size))
                 if push is None or not push.fits(rows, out.writable_bitmap(full=True), mask, u):
                     return None
+                if _record.listener is not None:
+                    _record.listener.product("push", A, not transposed, u, edges=edges)
                 push.run(rows, out, u, NO_MASK, changed, thunk, prefix, edges)
                 return push
         u.to_bitmap()
@@ -260,5 +263,8 @@ class Steps:
         rows = A.oriented(transposed)
         if not pull.fits(rows, out, mask, u):
             return None
-        pull.run(rows, out, u, NO_MASK if mask is None else MaskView("sc", out.present, EMPTY_BITS, -1), changed)
+        view = NO_MASK if mask is None else MaskView("sc", out.present, EMPTY_BITS, -1)
+        if _record.listener is not None:
+            _record.listener.product("pull", A, transposed, u, view)
+        pull.run(rows, out, u, view, changed)
         return pull

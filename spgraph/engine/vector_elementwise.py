@@ -9,6 +9,7 @@ otherwise one pass over all positions includes mask, accumulator and write.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +19,16 @@ from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine import vector_sparse
 from spgraph.engine.mask import EMPTY_BITS, MASK_CONSTS, NO_MASK, Mask, MaskView, view_mask
-from spgraph.engine.operators import cast_values, is_fresh, store
+from spgraph.engine.operators import cast_values, is_fresh, store, total_of
 from spgraph.engine.vector_write import NO_IDS, chain_of, scatter, take_list, write, write_chain
 from spgraph.engine.workspace import workspace
+from spgraph.kernels.cpu._threads import waiting
 from spgraph.kernels.device import Device
 from spgraph.kernels.trees import AppliedNode, EwiseNode, LeafNode
 from spgraph.partition import NATURAL
 
-__all__ = ["Apply", "Everywhere", "Ewise", "Leaf", "inner", "vector_chain", "vector_reduce", "vector_reduce_later",
-           "vector_select"]
+__all__ = ["Apply", "Everywhere", "Ewise", "Leaf", "Plan", "dtype_of", "inner", "planned_chain", "planned_reduce",
+           "vector_chain", "vector_reduce", "vector_reduce_later", "vector_select"]
 
 INT64 = np.dtype(np.int64)
 ZERO = ex.Const(np.int64(0), INT64)
@@ -63,7 +65,10 @@ class Ewise(NamedTuple):
     rdefault: Any = None
 
 
-class _Plan:
+NODES = frozenset({Leaf, Apply, Ewise})
+
+
+class Plan:
     """A tree made ready: its operands, what tells it from others, and how to print it.
 
     `marks` says in few hashable objects what the tree computes: leaves by number, operators themselves and how
@@ -71,10 +76,11 @@ class _Plan:
     statement that is run again finds its kernel by it, without the operators' own keys being made and hashed.
     """
 
-    __slots__ = ("_numbers", "blocks", "device", "driver", "marks", "positional", "scalars", "size")
+    __slots__ = ("_numbers", "_tree", "blocks", "device", "driver", "marks", "positional", "scalars", "size")
 
     def __init__(self, tree):
-        self.blocks: list[VectorBlock] = []
+        self._tree = tree
+        self.blocks: list[Any] = []  # VectorBlock, or VectorParts
         self.scalars: list[np.generic] = []
         self.marks: list = []
         self.driver = None
@@ -82,6 +88,21 @@ class _Plan:
         first = self.blocks[0]
         self.size = first.size
         self.device = first.device
+
+    def over(self, blocks: list, tree: Callable[[], Any]) -> Plan:
+        """The same for other blocks, in the order of `blocks`; the tree over these is made when it is asked for."""
+        new = Plan.__new__(Plan)
+        new.blocks, new._tree, new.driver = blocks, tree, None
+        new.scalars, new.marks, new.positional = self.scalars, self.marks, self.positional
+        new.size, new.device = blocks[0].size, blocks[0].device
+        return new
+
+    @property
+    def tree(self) -> Any:
+        """The tree over the blocks."""
+        if type(self._tree) not in NODES:
+            self._tree = self._tree()
+        return self._tree
 
     def key(self) -> tuple:
         """Equal only for trees of one signature."""
@@ -175,7 +196,7 @@ class _Plan:
 
 
 def _collect(node, blocks: list, scalars: list, marks: list) -> bool:
-    """Take notes of a tree in printing order (see `_Plan`); returns whether it looks at positions."""
+    """Take notes of a tree in printing order (see `Plan`); returns whether it looks at positions."""
     kind = node.__class__
     if kind is Leaf:
         block = node.block
@@ -225,9 +246,14 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
         return
     if out.size > vector_sparse.BITMAP_LIMIT:
         tree = _in_steps(tree)
-    plan = _Plan(tree)
+    planned_chain(out, mask, accum, replace, Plan(tree), dtype_of(tree))
+
+
+def planned_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, plan: Plan, dtype) -> None:
+    """C<M, replace> (accum)= the value, of that dtype, of a tree that is no Leaf."""
     plan.align(out)
     if plan.has_list():
+        tree = plan.tree
         if type(tree) is Ewise and not plan.positional and vector_sparse.applies(*plan.blocks):
             T = _merged(tree)
             write(out, mask, accum, replace, T)
@@ -244,11 +270,12 @@ def vector_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, tree
         out.expand()  # it is updated while it is read, position by position
 
     def describe():
+        tree = plan.tree
         signature = plan.signature(tree)
         return signature, lambda: plan.printable(tree, signature)
 
     leaves = plan.blocks + [Everywhere(value) for value in plan.scalars] if plan.scalars else plan.blocks
-    write_chain(out, view, mask is None or not replace, accum, fresh, plan.key(), describe, leaves, dtype_of(tree),
+    write_chain(out, view, mask is None or not replace, accum, fresh, plan.key(), describe, leaves, dtype,
                 plan.positional)
 
 
@@ -269,9 +296,12 @@ def _in_steps(tree):
 def _evaluated(node) -> VectorBlock:
     if type(node) is Leaf:
         return node.block
-    plan = _Plan(node)
+    plan = Plan(node)
     block = VectorBlock(plan.size, dtype_of(node), device=plan.device)
     vector_chain(block, None, None, False, node)
+    calls = waiting()
+    if calls is not None:  # what is made of it does not wait
+        calls.run()
     return block
 
 
@@ -328,23 +358,32 @@ def _chain_list(out, mask, accum, replace, tree, plan, driver):
     if driver.format != "sparse":  # it was the mask too, and became a bitmap
         driver.to_sparse()
     natural = not plan.positional or driver.partition.natural
-    key = ("list", plan.key(), view.code, view.values.dtype, dtype, natural)
+    complete = not view.code and all(block is driver or block.format == "full" for block in plan.blocks)
+    loop = "each" if complete else "list"
+    key = (loop, plan.key(), view.code, view.values.dtype, dtype, natural)
     kernel = device.chains.get(key)
     if kernel is None:
         signature = plan.signature(tree)
 
         def make():
             leaves = len(plan.blocks) + len(plan.scalars)
-            return device.chain("list", plan.printable(tree, signature), leaves, dtype,
-                                {**MASK_CONSTS[view.code], "GLOBAL": not natural}, {})
+            consts = {"GLOBAL": not natural} if complete else {**MASK_CONSTS[view.code], "GLOBAL": not natural}
+            return device.chain(loop, plan.printable(tree, signature), leaves, dtype, consts, {})
 
-        kernel = chain_of(device, key, ("chain.list", signature, view.code, view.values.dtype, dtype, natural), make)
-    indices = device.xp.empty(driver.nvals, index_dtype(out.size))
-    values = device.xp.empty(driver.nvals, dtype)
+        kernel = chain_of(device, key, (loop, signature, view.code, view.values.dtype, dtype, natural), make)
+    count = driver.nvals
+    values = device.xp.empty(count, dtype)
     T = out if fresh else VectorBlock(out.size, dtype, device=device)
-    args = (driver.indices, NO_IDS if natural else driver.partition.to_global, view.present, view.values)
-    take_list(T, kernel, driver.nvals, args, indices, values, plan.operands(), sorted=driver.sorted,
-              partition=driver.partition)
+    entries = driver.indices, NO_IDS if natural else driver.partition.to_global
+    if complete:  # its entries are the driver's, and so is what a push made of them
+        listed, known = driver.indices, (driver.sorted, driver.queue)
+        device.over(kernel, count, count, (*entries, values, *plan.operands()))
+        T.set_sparse(listed, values, sorted=known[0], partition=driver.partition)
+        T.queue = known[1]
+    else:
+        indices = device.xp.empty(count, index_dtype(out.size))
+        take_list(T, kernel, count, (*entries, view.present, view.values), indices, values, plan.operands(),
+                  sorted=driver.sorted, partition=driver.partition)
     if not fresh:
         write(out, mask, accum, replace, T)
 
@@ -369,26 +408,26 @@ class _Total:
 
     def get(self):
         """A NumPy scalar of the monoid's type, or None."""
-        monoid, dtype = self._monoid, self._monoid.type.np_type
-        found = [np.asarray(total, dtype)[()] for count, total in self._later.get() if count]
-        if not found:
-            return None
-        total = found[0]
-        for other in found[1:]:
-            total = dtype.type(monoid.binaryop.numpy(total, other))
-        return total
+        dtype = self._monoid.type.np_type
+        return total_of([np.asarray(total, dtype)[()] for count, total in self._later.get() if count], self._monoid)
 
 
 def vector_reduce_later(tree, monoid) -> _Total:
     """The same, started: a GPU is not waited for until ``get()``."""
     if isinstance(tree, VectorBlock):
         tree = Leaf(tree)
-    plan = _Plan(tree)
+    plan = Plan(tree)
     if plan.size > vector_sparse.BITMAP_LIMIT and type(tree) is not Leaf:
-        plan = _Plan(tree := Leaf(_evaluated(tree)))
+        plan = Plan(Leaf(_evaluated(tree)))
+    return planned_reduce(plan, monoid)
+
+
+def planned_reduce(plan: Plan, monoid) -> _Total:
+    """All entries of the value of a tree combined, started."""
     plan.align(None)
     driver = None
     if plan.has_list():
+        tree = plan.tree
         driver = plan.bound(tree)
         if driver is not None and driver.nvals * SPARSE_SHARE > driver.size and len(plan.blocks) > 1:
             driver = None
@@ -402,6 +441,7 @@ def vector_reduce_later(tree, monoid) -> _Total:
     key = ("reduce", plan.key(), monoid, natural)
     kernel = device.chains.get(key)
     if kernel is None:
+        tree = plan.tree
         signature = plan.signature(tree)
         kernel = chain_of(device, key, ("chain.reduce", signature, monoid.key, natural, driver is not None),
                           lambda: _reduce_kernel(plan, tree, signature, monoid, natural, driver is not None))

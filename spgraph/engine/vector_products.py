@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from semirings import binary
 from spgraph import _record, context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView, view_mask
 from spgraph.engine.plan import CPU_COSTS, GPU_COSTS, preset_limit, push_limit
-from spgraph.engine.product import Filter, Product, expected_edges
+from spgraph.engine.product import Filter, Product, cast_scalar, expected_edges
 from spgraph.engine.products_cpu import CpuProduct
 from spgraph.engine.vector_elementwise import vector_select
 from spgraph.engine.vector_write import differences
@@ -86,6 +88,10 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     if changed is not None:
         if fresh:
             changed.assume(out.copy() if overwritten is None else differences(overwritten, out))
+            single = product.iso_value()
+            if single is not None and changed.nvals:  # a part says so to others, in a bit for each entry
+                changed.values, changed.iso = np.array([cast_scalar(single, changed.dtype)]), True
+                changed.padding = None
         if product.filter is not None and changed_if is not None:
             vector_select(changed, None, None, False, changed, *changed_if)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from spgraph import _record
+
 __all__ = ["Parts"]
 
 
@@ -32,7 +34,13 @@ class Parts:
         """(device, piece) of the parts of this process, while the device is CUDA's current one."""
         group = self.device
         with group.devices[group.mine[0]]:  # what was current is so again in the end
-            for part, piece in zip(group.mine, self.pieces):
-                device = group.devices[part]
-                device.use()
-                yield device, piece
+            try:
+                for part, piece in zip(group.mine, self.pieces):
+                    device = group.devices[part]
+                    device.use()
+                    if _record.listener is not None:
+                        _record.listener.turn(part, device)
+                    yield device, piece
+            finally:
+                if _record.listener is not None:
+                    _record.listener.turn(None, None)

@@ -19,11 +19,12 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.exchange.direct import Direct
 from spgraph.exchange.matrix_parts import TRANSPOSE_ROOM, MatrixParts
+from spgraph.exchange.near import NearBorder, is_near, with_columns
 from spgraph.exchange.payload import decode, encode, form, values_in
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.partition import Partition
 
-__all__ = ["Border", "border_of"]
+__all__ = ["Border", "border_of", "sharing_of"]
 
 
 class Border:
@@ -65,8 +66,8 @@ class Border:
 
     def _all(self, A: MatrixParts) -> None:
         starts = self.layout.starts.tolist()
-        for piece in A.pieces:
-            self.blocks.append(piece)
+        for device, piece in A.on_each():
+            self.blocks.append(with_columns(piece, self.layout.listed(device)))
             self.begins.append(starts[:-1])
             self.sizes.append([end - begin for begin, end in pairwise(starts)])
             self.wanted.append([None] * self.group.parts)
@@ -78,9 +79,9 @@ class Border:
             xp = device.xp
             first, last = layout.starts[part : part + 2].tolist()
             own = last - first
-            used = xp.zeros(layout.size, np.uint8)
-            used[piece.indices] = 1
-            used[first:last] = 0
+            used = xp.zeros(layout.size, np.bool_)
+            used[piece.indices] = True
+            used[first:last] = False
             ghosts = xp.flatnonzero(used)
             del used
             bounds = device.to_host(xp.searchsorted(ghosts, device.to_device(layout.starts))).tolist()
@@ -157,6 +158,7 @@ class Border:
             found.append(ext)
         return found
 
+    @_record.aside
     def _tell(self, sent: list[list[tuple]]) -> None:
         for part, lists, messages in zip(self.group.mine, self.lent, sent):
             device = self.group.devices[part]
@@ -281,8 +283,8 @@ class Proxies(Partition):
 
     __slots__ = ()
 
-    def __init__(self, ids: Any, device: Any):
-        self.name = "proxies"
+    def __init__(self, ids: Any, device: Any, name: str = "proxies"):
+        self.name = name
         self.natural = False
         self.device = device
         self.to_global = ids
@@ -303,14 +305,15 @@ def _renumbered(device: Any, piece: MatrixBlock, layout: Any, first: int, own: i
     block = MatrixBlock.__new__(MatrixBlock)
     block.device, block.nrows, block.ncols, block.dtype = device, piece.nrows, width, piece.dtype
     csr = piece.indptr, piece.indices, None if piece.iso else piece.values
-    indptr, indices, values = device.sort.permute_csr(piece.nrows, layout.size, *csr, None, target)
+    indptr, indices, values = device.sort.own_first(piece.nrows, layout.size, *csr, first, first + own, target)
     block.set_csr(
         indptr,
         indices,
         piece.values if piece.iso else values,
         iso=piece.iso,
         rows=piece.rows,
-        cols=Proxies(whole.globals_of(ids), device),
+        # own vertices come first: by falling degree, the hubs among them, whose values a GPU's kernel keeps at hand
+        cols=Proxies(whole.globals_of(ids), device, "degree" if layout.name == "degree" else "proxies"),
     )
     return block
 
@@ -375,4 +378,14 @@ def border_of(A: MatrixParts, duplicate: str = "1-hop") -> Border:
     found = A.border.get(duplicate)
     if found is None:
         found = A.border[duplicate] = Border(A, duplicate)
+    return found
+
+
+def sharing_of(A: MatrixParts) -> Border | NearBorder:
+    """What gives the parts the entries that their rows look at; made at first use and kept with the matrix."""
+    if not is_near(A.device):
+        return border_of(A, A.device.duplicate())
+    found = A.border.get("near")
+    if found is None:
+        found = A.border["near"] = NearBorder(A)
     return found

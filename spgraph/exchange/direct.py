@@ -173,6 +173,7 @@ class Direct:
                 ext.queue = rows.indptr, prefix, edges
         return found
 
+    @_record.aside
     def _tell_lists(self, u: VectorParts, valued: bool) -> None:
         border = self.border
         for a, (part, (_, piece)) in enumerate(zip(border.group.mine, u.on_each())):
@@ -303,6 +304,7 @@ class Direct:
                 ext.set_bitmap_later(present, values, _counted(later), iso=not valued)
         return found
 
+    @_record.aside
     def _tell_all(self, u: VectorParts, valued: bool, full: bool) -> None:
         border = self.border
         for a, (part, (device, piece)) in enumerate(zip(border.group.mine, u.on_each())):

@@ -7,10 +7,11 @@ import os
 import sys
 import time
 
-__all__ = ["abort", "launched", "rank"]
+__all__ = ["abort", "launched", "on_this_machine", "rank"]
 
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")  # how launchers tell the number of processes
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID")
+NEIGHBOURS = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 APART = 0.2  # seconds between the messages of processes that fail at the same place: the first ends the others
 
 
@@ -34,6 +35,17 @@ def rank() -> int:
     0
     """
     return int(next((os.environ[name] for name in RANKS if os.environ.get(name)), 0)) if launched() else 0
+
+
+def on_this_machine() -> int:
+    """How many processes that ``mpiexec`` has started share this one's memory, itself included.
+
+    Examples
+    --------
+    >>> on_this_machine()
+    1
+    """
+    return int(next((os.environ[name] for name in NEIGHBOURS if os.environ.get(name)), 1)) if launched() else 1
 
 
 def abort(code: int, message: str) -> None:

@@ -209,7 +209,10 @@ class MatrixParts(Parts):
         for device, piece in self.on_each():
             ids = piece.rows.globals_of(device.sort.row_numbers(piece.indptr, piece.nvals).astype(np.int64))
             columns = piece.cols.globals_of(piece.indices)
-            values = device.filled(piece.nvals, piece.values[0], self.dtype) if piece.iso else piece.values
+            if piece.iso:
+                values = device.filled(piece.nvals, piece.values[0], self.dtype)
+            else:
+                values = device.to_device(piece.values)  # of no rows they may be the host's
             keyed.append((rows.whole(device).locals_of(ids), cols.whole(device).locals_of(columns), values))
         single = self.values if self.iso else None
         self.rows, self.cols = rows, cols

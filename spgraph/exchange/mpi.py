@@ -1,24 +1,26 @@
 """How bytes get from one part to another: a part in each process that ``mpiexec`` has started.
 
-All processes run the same program text and call every operation at the same place. Messages go through host memory
-(mpi4py). A process that fails, by an exception or `sys.exit` with a code, ends them all; one that leaves early with
-code 0 leaves the others waiting.
+All processes run the same program text and call every operation at the same place. What a message consists of goes by
+MPI (mpi4py), small arrays with it; large ones follow as they lie in memory: those of GPUs by NCCL where each process
+has a GPU of its own and NCCL is there, else through the host's memory.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
-import sys
-import time
 from typing import Any
 
+import numpy as np
+
 from semirings.exceptions import NoDevice
+from spgraph.exchange.ending import Progress, end_together
 from spgraph.exchange.group import Group
-from spgraph.exchange.launch import APART
 from spgraph.kernels.device import Device
 
 __all__ = ["Mpi", "mpi_group"]
+
+SMALL = 4096  # bytes of an array of the host below which it is part of the message
 
 
 class Mpi:
@@ -29,34 +31,86 @@ class Mpi:
     comm : mpi4py.MPI.Comm
     device : Device
         Of this process.
+    nccl : Nccl, optional
+        What moves arrays of GPUs; without it they go through the host's memory.
+    progress : Progress, optional
+        Who is told of every exchange.
     """
 
     direct = False
 
-    def __init__(self, comm: Any, device: Device):
+    def __init__(self, comm: Any, device: Device, nccl: Any = None, progress: Progress | None = None):
         self.comm = comm
         self.device: Any = device
-        self.mine = [comm.Get_rank()]
+        self.nccl = nccl
+        self.progress = progress
+        self.rank = comm.Get_rank()
+        self.mine = [self.rank]
 
     def all_to_all(self, sent: list[list[tuple]]) -> list[list[tuple]]:
-        """Deliver ``sent[0][q]`` to part q; returns what came, ``came[0][p]``."""
-        came = self.comm.alltoall([[self._packed(one) for one in message] for message in sent[0]])
-        return [[tuple(self._own(*one) for one in message) for message in came]]
-
-    def _packed(self, one: Any) -> tuple[Any, bool]:
-        """What travels, and whether it is an array of the device where it comes from, and is to be one there."""
-        there = not self.device.on_host and type(one) is self.device.array_type
-        return (self.device.to_host(one) if there else one), there
-
-    def _own(self, one: Any, there: bool) -> Any:
-        if not there:
-            return one
+        """Deliver ``sent[0][q]`` to part q; returns what came, ``came[0][p]``. What stays here is not copied."""
+        if self.progress is not None:
+            self.progress.begin()
+        others = [message if q != self.rank else () for q, message in enumerate(sent[0])]
         with self.device:
-            return self.device.to_device(one)
+            packed = [[self._packed(one) for one in message] for message in others]
+            heads = self.comm.alltoall([[head for head, _ in message] for message in packed])
+            rooms = [[self._room(head) for head in message] for message in heads]
+            self._move([[array for _, array in message if array is not None] for message in packed],
+                       [[room for head, room in zip(message, own) if head[0] != "object"]
+                        for message, own in zip(heads, rooms)])  # fmt: skip
+            came = [tuple(map(self._own, message, own)) for message, own in zip(heads, rooms)]
+        came[self.rank] = sent[0][self.rank]
+        return [came]
 
     def gather(self, values: list) -> list:
         """A Python or NumPy scalar, or an array of the host, of each part: those of all parts, everywhere."""
+        if self.progress is not None:
+            self.progress.begin()
         return [value for some in self.comm.allgather(values) for value in some]
+
+    # ---- arrays --------------------------------------------------------------------
+    def _packed(self, one: Any) -> tuple[tuple, Any]:
+        """What is told of a thing (kind, and itself or dtype and shape), and the array that follows."""
+        if not self.device.on_host and type(one) is self.device.array_type:
+            if self.nccl is not None:
+                return ("device", one.dtype, one.shape), self.device.xp.ascontiguousarray(one)
+            one = self.device.to_host(one)
+            kind = "staged"
+        elif type(one) is np.ndarray and one.dtype != object and one.nbytes >= SMALL:
+            kind = "host"
+        else:
+            return ("object", one), None
+        return (kind, one.dtype, one.shape), np.ascontiguousarray(one)
+
+    def _room(self, head: tuple) -> Any:
+        """Where what is told of will come to lie."""
+        if head[0] == "object":
+            return head[1]
+        return (self.device.xp if head[0] == "device" else np).empty(head[2], head[1])
+
+    def _own(self, head: tuple, room: Any) -> Any:
+        return self.device.to_device(room) if head[0] == "staged" else room
+
+    def _move(self, sent: list[list], came: list[list]) -> None:
+        """Arrays to the processes that expect them, in circular order."""
+        count, requests = len(sent), []
+        for distance in range(1, count):
+            source, target = (self.rank - distance) % count, (self.rank + distance) % count
+            for arrays, start, other in ((came, self.comm.Irecv, source), (sent, self.comm.Isend, target)):
+                for place, array in enumerate(arrays[other]):
+                    if type(array) is np.ndarray and array.nbytes:
+                        requests.append(start(_bytes(array), other, place))
+        if self.nccl is not None:
+            on_gpus = [[[array for array in arrays if type(array) is not np.ndarray and array.nbytes]
+                        for arrays in one] for one in (sent, came)]  # fmt: skip
+            self.nccl.exchange(*on_gpus)
+        for request in requests:
+            request.Wait()
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    return array.reshape(-1).view(np.uint8)
 
 
 @functools.cache
@@ -69,31 +123,15 @@ def mpi_group() -> Any:
             "this process was started by mpiexec, but mpi4py is not there: pip install mpi4py; or run it "
             "with SPGRAPH_DEVICE=cpu to compute on its own"
         ) from error
+    from spgraph.exchange.nccl import nccl_of
+
     comm = MPI.COMM_WORLD
     device = _device(comm, MPI)
     devices: list[Any] = [None] * comm.Get_size()
     devices[comm.Get_rank()] = device
-    group = Group(devices, Mpi(comm, device))
-    before = sys.excepthook
-
-    def end_all(*error: Any) -> None:
-        time.sleep(APART * comm.Get_rank())
-        before(*error)
-        sys.stderr.flush()
-        comm.Abort(1)
-
-    sys.excepthook = end_all
-    leave = sys.exit
-
-    def leave_all(code: Any = None) -> Any:
-        if code not in (None, 0):
-            if not isinstance(code, int):
-                print(code, file=sys.stderr, flush=True)
-            time.sleep(APART * comm.Get_rank())
-            comm.Abort(code if isinstance(code, int) else 1)
-        leave(code)
-
-    sys.exit = leave_all
+    progress = Progress(MPI, comm)
+    group = Group(devices, Mpi(comm, device, nccl_of(comm, device), progress))
+    end_together(comm, progress)
     return group
 
 

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["by_owner", "joined", "route"]
+from spgraph import _record
+
+__all__ = ["by_owner", "joined", "route", "tell"]
 
 
+@_record.exchange
 def route(layout: Any, keyed: list[tuple]) -> list[tuple]:
     """Deliver entries to the owners of their positions.
 
@@ -32,6 +35,7 @@ def route(layout: Any, keyed: list[tuple]) -> list[tuple]:
             order, messages = by_owner(device, layout, positions)
             more = [array[order] for array in more]
             sent.append([(local, *(array[a:b] for array in more)) for local, a, b in messages])
+    tell("route", group, sent)
     came = group.transport.all_to_all(sent)
     return [joined(group.devices[part], messages) for part, messages in zip(group.mine, came)]
 
@@ -64,3 +68,13 @@ def joined(device: Any, messages: list[tuple]) -> tuple:
     """The arrays of several messages, one after the other."""
     with device:
         return tuple(device.xp.concatenate(arrays) for arrays in zip(*messages))
+
+
+@_record.aside
+def tell(verb: str, group: Any, sent: list[list[tuple]]) -> None:
+    """Let the listener know of lists that are sent to other parts, ``sent[a][q]`` from part ``mine[a]`` to part q."""
+    for part, messages in zip(group.mine, sent):
+        for q, message in enumerate(messages):
+            if q != part and message[0].size:
+                nbytes = sum(array.nbytes for array in message)
+                _record.listener.moved(verb, part, q, message[0].size, nbytes, "list")

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from spgraph import _record
 from spgraph.block import MatrixBlock
 from spgraph.exchange.matrix_parts import MatrixParts
-from spgraph.exchange.route import by_owner, joined
+from spgraph.exchange.route import by_owner, joined, tell
 from spgraph.partition import NATURAL
 
 __all__ = ["take_rows"]
 
 
+@_record.exchange
 def take_rows(B: MatrixParts, wanted: list, rows: list | None = None) -> list[MatrixBlock]:
     """Rows of B at positions.
 
@@ -42,13 +44,14 @@ def take_rows(B: MatrixParts, wanted: list, rows: list | None = None) -> list[Ma
             place = xp.empty(order.size, np.int64)
             place[order] = xp.arange(order.size)
         places.append(place)
+    tell("take", group, asked)
     came = group.transport.all_to_all(asked)
-    back = group.transport.all_to_all(
-        [
-            [_answer(device, piece, local, iso) for (local,) in messages]
-            for (device, piece), messages in zip(B.on_each(), came)
-        ]
-    )
+    answers = [
+        [_answer(device, piece, local, iso) for (local,) in messages]
+        for (device, piece), messages in zip(B.on_each(), came)
+    ]
+    tell("take", group, answers)
+    back = group.transport.all_to_all(answers)
     found = []
     for a, (part, place, messages) in enumerate(zip(group.mine, places, back)):
         with group.devices[part] as device:

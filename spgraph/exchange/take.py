@@ -1,4 +1,4 @@
-"""Read a vector in parts at any positions: requests to the owners and their answers, or all of it to everybody."""
+"""Read a vector in parts at any positions: requests to the owners and their answers, or all of it on every device."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ from typing import Any
 
 import numpy as np
 
+from spgraph import _record
 from spgraph.block import VectorBlock
-from spgraph.exchange.route import by_owner, joined
+from spgraph.exchange.route import by_owner, joined, tell
 from spgraph.exchange.vector_parts import VectorParts
+from spgraph.exchange.whole import devices_of, everywhere
 
-__all__ = ["take"]
+__all__ = ["take", "wanted_whole"]
 
 REQUEST = 8  # bytes of a position that is asked for
+SMALL = 1 << 16  # bytes of a vector that take less time on their way than a list of requests takes to make
 
 
+def wanted_whole(v: VectorParts, count: int) -> bool:
+    """Whether reading v in so many places, in all parts together, moves fewer bytes if every device gets all of it."""
+    item = v.dtype.itemsize
+    devices = len(set(devices_of(v.device)))
+    return v.size * item <= SMALL or count * (REQUEST + item) >= devices * v.size * item
+
+
+@_record.exchange
 def take(v: VectorParts, wanted: list) -> list[VectorBlock]:
     """Entries of v at positions.
 
@@ -34,8 +45,7 @@ def take(v: VectorParts, wanted: list) -> list[VectorBlock]:
     """
     group = v.device
     count = sum(group.transport.gather([positions.size for positions in wanted]))
-    item = v.dtype.itemsize + 1
-    found = _spread if count * (REQUEST + item) > group.parts * v.size * item else _asked
+    found = _looked_up if wanted_whole(v, count) else _asked
     blocks = []
     for part, (present, values) in zip(group.mine, found(v, wanted)):
         with group.devices[part] as device:
@@ -46,16 +56,14 @@ def take(v: VectorParts, wanted: list) -> list[VectorBlock]:
     return blocks
 
 
-def _spread(v: VectorParts, wanted: list) -> list[tuple]:
-    """All of v to everybody."""
-    group = v.device
-    whole = [_answer(piece, None) for _, piece in v.on_each()]
-    came = group.transport.all_to_all([[own] * group.parts for own in whole])
+def _looked_up(v: VectorParts, wanted: list) -> list[tuple]:
+    """What is wanted, out of all of v."""
     found = []
-    for part, messages, positions in zip(group.mine, came, wanted):
-        present, values = joined(group.devices[part], messages)
-        with group.devices[part]:
-            found.append((present[positions], values[positions]))
+    for part, whole, positions in zip(v.device.mine, everywhere(v), wanted):
+        with v.device.devices[part] as device:
+            full = whole.format == "full"
+            present = device.xp.ones(positions.size, np.uint8) if full else whole.present[positions]
+            found.append((present, whole.values[positions]))
     return found
 
 
@@ -70,6 +78,8 @@ def _asked(v: VectorParts, wanted: list) -> list[tuple]:
         orders.append(order)
     came = group.transport.all_to_all(asked)
     answers = [[_answer(piece, local) for (local,) in messages] for (_, piece), messages in zip(v.on_each(), came)]
+    tell("take", group, asked)
+    tell("take", group, answers)
     back = group.transport.all_to_all(answers)
     found = []
     for part, order, messages in zip(group.mine, orders, back):

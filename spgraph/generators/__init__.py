@@ -1,4 +1,4 @@
-"""Graphs made from a few numbers, the same for every machine and number of threads.
+"""Graphs made from a few numbers, the same for every machine and number of threads and processes.
 
 Every generator returns a Matrix; ``matrix.report`` says how many edges were
 generated, and how many were dropped, merged or added.

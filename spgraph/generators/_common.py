@@ -1,16 +1,22 @@
-"""What all generators share: checked arguments, drawn weights, the last steps."""
+"""What all generators share: checked arguments, drawn weights, the last steps.
+
+Under ``mpiexec`` each process makes a share of the edges and sends them to those that have their rows. Random streams
+belong to chunks of edges, and weights to pairs of vertices, so that the graph is that of one process, bit by bit.
+"""
 
 from __future__ import annotations
 
 import operator
 import os
+from itertools import pairwise
 
 import numpy as np
 
 from semirings import dtypes
 from semirings.exceptions import DomainMismatch, InvalidValue, OutOfMemory
-from spgraph.io._coo import Csr
+from spgraph.io._coo import Csr, even_rows
 from spgraph.io._keys import PIECE, bits_for, first_of_runs, in_threads, offsets, sort_keys, unpack
+from spgraph.io._ranks import Alone, loading_ranks, on_this_machine
 from spgraph.io._report import Report
 
 __all__ = ["Weights", "check_count", "check_memory", "from_keys", "stream"]
@@ -33,7 +39,9 @@ def check_count(value, name: str, where: str, low: int = 0, high: int = 2**31) -
 
 def check_memory(where: str, vertices: int, edges: int) -> None:
     """Refuse a graph that can't be built in this machine's memory, before anything is drawn."""
-    need = BYTES_PER_EDGE * edges + BYTES_PER_VERTEX * vertices
+    count = loading_ranks().count
+    here = min(on_this_machine(), count)
+    need = BYTES_PER_EDGE * edges * here // count + BYTES_PER_VERTEX * vertices * here
     try:
         have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -154,29 +162,50 @@ def from_keys(
     ----------
     keys : ndarray of int64
         ``row << bits | column``, in both directions if undirected (a self-loop
-        once). Taken over. Negative ones are to be dropped.
+        once). Taken over. Negative ones are to be dropped. Of several processes, the share of this one.
     generated, loops : int
-        For the report: edges made, self-loops dropped.
+        For the report: edges made, self-loops dropped, by this process.
     multiplicities : bool
         Parallel edges are counted in the values instead of being dropped.
     """
+    ranks = loading_ranks()
     sort_keys(keys)
     keys = keys[np.searchsorted(keys, 0) :]
+    start, end, cuts = 0, n, None
+    if ranks.count > 1:
+        keys, cuts = _to_holders(ranks, keys, n, multiplicities)
+        start, end = cuts[ranks.rank : ranks.rank + 2].tolist()
     first = first_of_runs(keys)
     rows, cols = unpack(keys, bits_for(n), first, np.int32)
     if multiplicities:
         values = np.diff(np.append(np.flatnonzero(first), keys.size)).astype(weights.dtype)
     else:
         values = weights.draw(rows, cols)
-    edges = (rows.size + int(np.count_nonzero(rows == cols))) // 2 if undirected else rows.size
+    counts = np.array([generated, loops, rows.size, np.count_nonzero(rows == cols)])
+    generated, loops, stored, diagonal = ranks.total(counts).tolist()
+    edges = (stored + diagonal) // 2 if undirected else stored
     report = Report(
         source,
         (n, n),
         generated,
         self_loops_dropped=loops,
         duplicates_merged=generated - loops - edges,
-        reversed_added=rows.size - edges,
-        stored=rows.size,
+        reversed_added=stored - edges,
+        stored=stored,
         verb="generated",
     )
-    return Csr(offsets(rows, n), cols, values, n, n, True if undirected else None, report)
+    indptr = offsets(rows - start if start else rows, end - start)
+    return Csr(indptr, cols, values, n, n, True if undirected else None, report, cuts=cuts)
+
+
+def _to_holders(ranks: Alone, keys: np.ndarray, n: int, multiplicities: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted keys to the processes that have their rows; what came, sorted, and where the rows of each begin."""
+    bits = bits_for(n)
+    if not multiplicities:
+        keys = keys[first_of_runs(keys)]
+    cuts = even_rows(ranks, keys >> bits, n)
+    bounds = np.searchsorted(keys, cuts << bits)
+    came = ranks.exchange([(keys[a:b],) for a, b in pairwise(bounds)])
+    keys = np.concatenate([some for (some,) in came])
+    sort_keys(keys)
+    return keys, cuts

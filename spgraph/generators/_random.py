@@ -19,6 +19,7 @@ from spgraph.generators._common import Weights, check_count, check_memory, from_
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Csr
 from spgraph.io._keys import bits_for, in_threads
+from spgraph.io._ranks import loading_ranks
 from spgraph.io._text import progress_bar
 
 __all__ = ["rmat", "rmat_edges", "uniform"]
@@ -91,6 +92,8 @@ def rmat(
 def rmat_edges(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=True):
     """The edges of `rmat` as they are drawn: with self-loops, parallel edges, in one direction.
 
+    Under ``mpiexec`` every process gets all of them.
+
     Returns
     -------
     rows, cols : ndarray of int32
@@ -109,6 +112,20 @@ def rmat_edges(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=
     if not pairs:
         return np.empty(0, np.int32), np.empty(0, np.int32)
     return np.concatenate([rows for rows, _ in pairs]), np.concatenate([cols for _, cols in pairs])
+
+
+def count_from(inside: np.ndarray, scale, edge_factor=16, *, seed=0) -> int:
+    """How many of the edges of `rmat_edges` begin in a set of vertices, given as one bool each."""
+    n, count, seed = _check("rmat_edges", scale, edge_factor, seed)
+    draw = _Quadrants(n, "graph500", True, seed)
+    ranks = loading_ranks()
+
+    def count_some(chunk: int) -> int:
+        rows, _ = draw(chunk, min(CHUNK, count - chunk * CHUNK))
+        return int(np.count_nonzero(inside[rows]))
+
+    own = sum(in_threads(count_some, range(*ranks.share(-(-count // CHUNK)))))
+    return sum(ranks.gather(own))
 
 
 def uniform(
@@ -218,10 +235,14 @@ def _random_graph(
 ) -> Csr:
     """Draw all chunks as keys, and build the graph from them."""
     bits = bits_for(draw.n)
-    keys = np.empty((2 if symmetrize else 1, count), np.int64)
+    ranks = loading_ranks()
+    first, last = ranks.share(-(-count // CHUNK))
+    begin = first * CHUNK
+    own = max(min(last * CHUNK, count) - begin, 0)
+    keys = np.empty((2 if symmetrize else 1, own), np.int64)
 
     def chunk_keys(chunk):
-        place = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, count))
+        place = slice(chunk * CHUNK - begin, min((chunk + 1) * CHUNK, count) - begin)
         rows, cols = draw(chunk, place.stop - place.start)
         loop = rows == cols
         for mine, high, low in zip(keys[:, place], (rows, cols), (cols, rows)):
@@ -231,14 +252,14 @@ def _random_graph(
         keys[0 if clean else 1 :, place][:, loop] = LOOP  # the mirror image of a self-loop always goes
         return int(np.count_nonzero(loop)) if clean else 0
 
-    with progress_bar(count, f"generating {source}", progress, " edges") as bar:
-        loops = sum(in_threads(chunk_keys, range(-(-count // CHUNK)), lambda: bar.update(CHUNK)))
+    with progress_bar(own, f"generating {source}", progress if ranks.first else False, " edges") as bar:
+        loops = sum(in_threads(chunk_keys, range(first, last), lambda: bar.update(CHUNK)))
     return from_keys(
         keys.ravel(),
         draw.n,
         weights,
         source=source,
-        generated=count,
+        generated=own,
         loops=loops,
         undirected=symmetrize,
         multiplicities=weights.spec is None and not clean,

@@ -1,6 +1,7 @@
 """Grids, paths, cycles, stars and complete graphs: edges known without drawing.
 
-Cost: one sort of the edges in both directions.
+Cost: one sort of the edges in both directions. Under ``mpiexec`` each process makes those of a share of the vertices;
+of a grid's random numbers, one stream, it passes over those of the others.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from semirings.exceptions import InvalidValue
 from spgraph.generators._common import Weights, check_count, check_memory, from_keys, stream
 from spgraph.io._build import build_matrix
 from spgraph.io._keys import bits_for
+from spgraph.io._ranks import loading_ranks
 
 __all__ = ["complete", "cycle", "grid", "path", "star"]
 
 DELETIONS = 1 << 34  # number of the random stream
+PIECE = 1 << 16  # of its numbers are passed over at a time
 
 
 def grid(rows, cols=None, *, delete=0.1, weights=(1, 64), seed=0, diagonal=False, dtype=None, order=None):
@@ -57,14 +60,19 @@ def grid(rows, cols=None, *, delete=0.1, weights=(1, 64), seed=0, diagonal=False
         raise InvalidValue(f"grid: delete: got {delete}, wanted a share within 0..1")
     chosen = Weights(weights, dtype, seed, "grid")
     steps = [(0, 1), (1, -1), (1, 0), (1, 1)] if diagonal else [(0, 1), (1, 0)]
-    row, col = np.divmod(np.arange(n), max(cols, 1))
-    present = np.empty((n, len(steps)), bool)
+    first, last = loading_ranks().share(n)
+    row, col = np.divmod(np.arange(first, last), max(cols, 1))
+    present = np.empty((last - first, len(steps)), bool)
     for k, (down, right) in enumerate(steps):
         present[:, k] = (row + down < rows) & (col + right >= 0) & (col + right < cols)
     shifts = np.array([down * cols + right for down, right in steps])
     if delete:
-        present &= stream(seed, DELETIONS).random(present.shape, dtype=np.float32) >= delete
+        random = stream(seed, DELETIONS)
+        for before in range(0, first * len(steps), PIECE):
+            random.random(min(PIECE, first * len(steps) - before), dtype=np.float32)
+        present &= random.random(present.shape, dtype=np.float32) >= delete
     start, step = np.nonzero(present)  # by vertex, then by neighbour: sorted
+    start += first
     return _build(start, start + shifts[step], n, chosen, f"grid({rows}, {cols})", order, undirected=True)
 
 
@@ -90,8 +98,8 @@ def path(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     (array([0, 1, 2]), array([1, 2, 3]))
     """
     n = check_count(n, "n", "path")
-    ids = np.arange(max(n, 1))
-    return _simple("path", n, ids[:-1], ids[1:], directed, weights, seed, dtype, order)
+    ids = np.arange(*loading_ranks().share(max(n - 1, 0)))
+    return _simple("path", n, ids, ids + 1, directed, weights, seed, dtype, order)
 
 
 def cycle(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
@@ -115,8 +123,8 @@ def cycle(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     (array([0, 1, 2]), array([1, 2, 0]))
     """
     n = check_count(n, "n", "cycle", low=1 if directed else 3)
-    ids = np.arange(n)
-    return _simple("cycle", n, ids, np.roll(ids, -1), directed, weights, seed, dtype, order)
+    ids = np.arange(*loading_ranks().share(n))
+    return _simple("cycle", n, ids, (ids + 1) % n, directed, weights, seed, dtype, order)
 
 
 def star(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
@@ -141,7 +149,7 @@ def star(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     (array([0, 0, 0]), array([1, 2, 3]))
     """
     n = check_count(n, "n", "star")
-    leaves = np.arange(1, max(n, 1))
+    leaves = np.arange(*loading_ranks().share(max(n - 1, 0))) + 1
     return _simple("star", n, np.zeros_like(leaves), leaves, directed, weights, seed, dtype, order)
 
 
@@ -165,7 +173,11 @@ def complete(n, *, weights=None, seed=0, dtype=None, order=None):
     """
     n = check_count(n, "n", "complete", high=2**16)
     check_memory("complete", n, n * (n - 1) // 2)
-    low, high = np.triu_indices(n, 1)
+    ids = np.arange(*loading_ranks().share(n))
+    steps = np.arange(1, n // 2 + 1)  # to the half of the others that come next in a circle
+    low, step = np.repeat(ids, steps.size), np.tile(steps, ids.size)
+    once = (2 * step != n) | (low < step)
+    low, high = low[once], ((low + step) % max(n, 1))[once]
     return _simple("complete", n, low, high, False, weights, seed, dtype, order)
 
 

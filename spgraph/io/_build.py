@@ -9,16 +9,19 @@ import numpy as np
 from semirings.exceptions import InvalidValue
 from spgraph.io._coo import Csr
 
-__all__ = ["build_matrix", "finish"]
+__all__ = ["build_matrix", "finish", "whole_at_first"]
 
 
 def build_matrix(csr: Csr, order: str | None = None):
     """A Matrix on the context's device, with ``.report`` and ``.labels``; on the CPU it takes over the arrays.
 
+    Where several processes have some rows each, all must call it.
+
     `order` is "natural" or "degree" (None: the context's), for square matrices.
     """
     from spgraph import context
     from spgraph._room import making
+    from spgraph.exchange.loaded import deal_rows
     from spgraph.exchange.matrix_parts import matrix_storage
 
     device = context.device()
@@ -29,10 +32,26 @@ def build_matrix(csr: Csr, order: str | None = None):
     with making(csr.report.source, device):
         block = matrix_storage(csr.nrows, csr.ncols, values.dtype, device)
         iso = iso and values.size == 1
+        if csr.cuts is not None:
+            deal_rows(block, csr.cuts, csr.indptr, csr.indices, values, iso=iso, symmetric=csr.symmetric)
+            return finish(block, csr.report, csr.labels, order)
         indptr, indices = device.to_device(csr.indptr), device.to_device(csr.indices)
         values = values if iso else device.to_device(values)
         block.set_csr(indptr, indices, values, iso=iso, symmetric=csr.symmetric)
         return finish(block, csr.report, csr.labels, order)
+
+
+def whole_at_first(matrix: Any) -> Any:
+    """A matrix that is shared by several processes as one of the CPU, in the first of them; None in the others."""
+    from spgraph.exchange.loaded import block_at_first
+    from spgraph.matrix import Matrix
+
+    block = block_at_first(matrix._block)
+    if block is None:
+        return None
+    whole: Any = Matrix._wrap(block)
+    whole.report, whole.labels = matrix.report, matrix.labels
+    return whole
 
 
 def finish(block, report, labels, order: str | None):

@@ -8,6 +8,7 @@ import numpy as np
 
 from semirings.exceptions import DimensionMismatch, InvalidValue
 from spgraph.io._labels import checked_labels
+from spgraph.io._ranks import ALONE, Alone
 
 __all__ = ["WRITTEN", "choose", "edge_columns", "has_names", "left_out", "number", "number_texts"]
 
@@ -82,17 +83,17 @@ def left_out(names: Sequence[str], width: int, chosen) -> tuple[str, ...]:
     return (f"left out: column{'s' * (len(others) > 1)} {', '.join(repr(names[k]) for k in others[:5])}",)
 
 
-def number(rows: np.ndarray, cols: np.ndarray, alone: np.ndarray):
+def number(rows: np.ndarray, cols: np.ndarray, alone: np.ndarray, ranks: Alone = ALONE):
     """Vertices by the rank of their ids, which are numbers: rows, columns and ids (None: they are 0..n-1)."""
     from spgraph.io.edgelist import rank
 
-    rows, cols, labels = rank(rows, cols, alone)
+    rows, cols, labels = rank(rows, cols, alone, ranks)
     return rows, cols, None if np.array_equal(labels, np.arange(labels.size)) else labels, labels.size
 
 
-def number_texts(rows: list[str], cols: list[str], alone: list[str]):
+def number_texts(rows: list[str], cols: list[str], alone: list[str], ranks: Alone = ALONE):
     """The same for ids that are texts."""
-    names = sorted({*rows, *cols, *alone})
+    names = ranks.distinct_texts({*rows, *cols, *alone})
     numbers = {name: place for place, name in enumerate(names)}
     labels = np.empty(len(names), object)
     labels[:] = names

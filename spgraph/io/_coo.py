@@ -3,11 +3,13 @@
 Nothing is dropped, merged or added unless the caller (or, for a symmetric
 Matrix Market file, the format) says so; what was, is counted.
 
-Cost: one sort of the packed (row, column) keys, none if they come sorted.
+Cost: one sort of the packed (row, column) keys, none if they come sorted. Where several processes have a share of the
+edges each, an edge goes to the one that has its row, in the order of the input; rows are shared out by their entries.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,9 +29,10 @@ from spgraph.io._keys import (
     sort_with_positions,
     unpack,
 )
+from spgraph.io._ranks import ALONE, Alone
 from spgraph.io._report import Report
 
-__all__ = ["Csr", "Edges", "invalid", "tidy"]
+__all__ = ["Csr", "Edges", "even_rows", "invalid", "tidy", "to_holders"]
 
 HOW_TO_COMBINE = 'say how to combine them: dup_op="min", "max", "plus", "first", "last" or a binary operator'
 
@@ -66,6 +69,8 @@ class Edges:
     notes : tuple of str
     numbered_from : int
         What the format calls vertex 0.
+    ranks : Alone
+        The processes that have a share of the edges each; these are those of this one.
     """
 
     rows: np.ndarray
@@ -79,6 +84,7 @@ class Edges:
     labels: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     numbered_from: int = 0
+    ranks: Alone = ALONE
 
     @property
     def iso(self) -> bool:
@@ -95,7 +101,8 @@ class Csr:
     """A matrix as arrays: rows sorted by column, no duplicates.
 
     ``values`` is a NumPy scalar when all entries are equal; ``symmetric`` is
-    True where that is known, else None.
+    True where that is known, else None. Where several processes share the matrix, process r has the rows
+    ``cuts[r]..cuts[r + 1]``, and the report is of all.
     """
 
     indptr: np.ndarray
@@ -106,6 +113,7 @@ class Csr:
     symmetric: bool | None
     report: Report
     labels: np.ndarray | None = None
+    cuts: np.ndarray | None = None
 
 
 def tidy(edges: Edges, *, drop_self_loops=False, symmetrize=False, dup_op=None, dtype=None) -> Csr:
@@ -145,41 +153,79 @@ def tidy(edges: Edges, *, drop_self_loops=False, symmetrize=False, dup_op=None, 
         added += edges.rows.size
     if dtype is not None:
         edges = replace(edges, values=checked_cast(edges.values, dtype, edges.fail))
-    merged = -edges.rows.size
-    edges = _merge(edges, dup_op)
-    merged += edges.rows.size
+    ranks = edges.ranks
+    cuts = even_rows(ranks, edges.rows, edges.nrows)
+    edges, merged = _merge(edges, cuts, dup_op)
     symmetric = edges.mirror == "symmetric" or None
     if symmetrize and not symmetric:
         added -= edges.rows.size
-        edges = _symmetrize(edges, dup_op)
+        edges = _symmetrize(edges, cuts, dup_op)
         added += edges.rows.size
         symmetric = True
-    indptr = offsets(edges.rows, edges.nrows)
+    first, last = cuts[ranks.rank : ranks.rank + 2].tolist()
+    indptr = offsets(edges.rows - first if first else edges.rows, last - first)
     indices = edges.cols.astype(index_dtype(edges.ncols), copy=False)
+    read, dropped, merged, added, stored = ranks.total(np.array([read, dropped, merged, added, indices.size])).tolist()
     report = Report(
         edges.source,
         (edges.nrows, edges.ncols),
         read,
         dropped,
-        -merged,
+        merged,
         added,
-        indices.size,
+        stored,
         notes=edges.notes,
         numbered_from=edges.numbered_from,
     )
-    return Csr(indptr, indices, edges.values, edges.nrows, edges.ncols, symmetric, report, edges.labels)
+    shared = cuts if ranks.count > 1 else None
+    return Csr(indptr, indices, edges.values, edges.nrows, edges.ncols, symmetric, report, edges.labels, shared)
+
+
+def even_rows(ranks: Alone, rows: np.ndarray, nrows: int) -> np.ndarray:
+    """Where each process's rows begin, and their end, if they are to have about equal entries."""
+    if ranks.count == 1:
+        return np.array([0, nrows])
+    after = np.cumsum(ranks.total(np.bincount(rows, minlength=nrows)))
+    shares = (int(after[-1]) if nrows else 0) * np.arange(1, ranks.count) // ranks.count
+    return np.concatenate(([0], np.searchsorted(after, shares), [nrows]))
+
+
+def to_holders(ranks: Alone, cuts: np.ndarray, rows: np.ndarray, *columns: np.ndarray) -> tuple[list, np.ndarray]:
+    """Send entries to the processes that have their rows.
+
+    Returns
+    -------
+    list of array
+        Rows and columns that came, in the order of their senders, who keep theirs.
+    array of int
+        How many came from each.
+    """
+    holder = (np.searchsorted(cuts[1:-1], rows, side="right")).astype(np.min_scalar_type(ranks.count))
+    order = np.argsort(holder, kind="stable")
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(holder, minlength=ranks.count))))
+    sent = [array[order] for array in (rows, *columns)]
+    came = ranks.exchange([tuple(array[a:b] for array in sent) for a, b in itertools.pairwise(bounds)])
+    return [np.concatenate(arrays) for arrays in zip(*came)], np.array([message[0].size for message in came])
 
 
 def _tidy_wide(edges: Edges, drop_self_loops, symmetrize, dup_op, dtype) -> Csr:
     """`tidy` where (row, column) does not fit a key: on the ids in use, numbered by rank."""
-    used = distinct(np.concatenate((edges.rows, edges.cols)))
+    ranks = edges.ranks
+    used = ranks.distinct(distinct(np.concatenate((edges.rows, edges.cols))))
     rows, cols = np.searchsorted(used, edges.rows), np.searchsorted(used, edges.cols)
     names = used + edges.numbered_from if edges.labels is None else edges.labels[used]
     compact = replace(edges, rows=rows, cols=cols, nrows=used.size, ncols=used.size, labels=names)
     csr = tidy(compact, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
-    indptr = np.zeros(edges.nrows + 1, csr.indptr.dtype)
-    rows = used[used < edges.nrows]
-    indptr[rows + 1] = np.diff(csr.indptr)[: rows.size]
+    first, last, own = 0, edges.nrows, used
+    cuts = None
+    if csr.cuts is not None:
+        inner = np.append(used, edges.nrows)[csr.cuts[1:-1]]
+        cuts = np.concatenate(([0], np.minimum(inner, edges.nrows), [edges.nrows]))
+        first, last = cuts[ranks.rank : ranks.rank + 2].tolist()
+        own = used[csr.cuts[ranks.rank] : csr.cuts[ranks.rank + 1]]
+    indptr = np.zeros(last - first + 1, csr.indptr.dtype)
+    own = own[own < edges.nrows]
+    indptr[own - first + 1] = np.diff(csr.indptr)[: own.size]
     np.cumsum(indptr, out=indptr)
     shape = (edges.nrows, edges.ncols)
     return replace(
@@ -190,6 +236,7 @@ def _tidy_wide(edges: Edges, drop_self_loops, symmetrize, dup_op, dtype) -> Csr:
         ncols=edges.ncols,
         labels=edges.labels,
         report=replace(csr.report, vertices=shape),
+        cuts=cuts,
     )
 
 
@@ -229,43 +276,73 @@ def _keys(rows, cols, ncols: int) -> np.ndarray:
     return keys
 
 
-def _merge(edges: Edges, dup_op, agree: bool = False) -> Edges:
-    """The edges sorted and without duplicates, which must `agree` in value if so said."""
+def _merge(edges: Edges, cuts: np.ndarray, dup_op, agree: bool = False) -> tuple[Edges, int]:
+    """The edges of the own rows, sorted and without duplicates, and how many had one.
+
+    These must `agree` in value if so said.
+    """
+    ranks = edges.ranks
+    rows, cols, values = edges.rows, edges.cols, edges.values
+    came = np.array([rows.size])
+    if ranks.count > 1:
+        (rows, cols, *more), came = to_holders(ranks, cuts, rows, cols, *(() if edges.iso else (values,)))
+        values = more[0] if more else values
     bits = bits_for(edges.ncols)
-    keys = _keys(edges.rows, edges.cols, edges.ncols)
-    values = edges.values
+    keys = _keys(rows, cols, edges.ncols)
+    order = None
     if edges.iso:
         sort_keys(keys)
     else:
         keys, order = sort_with_positions(keys, bits + bits_for(edges.nrows))
         values = values if order is None else values[order]
     first = first_of_runs(keys)
+    if dup_op is None and any(ranks.gather(not first.all())):
+        raise _duplicate_error(edges, cuts, rows, cols, came)
+    if agree:
+        _check_agreement(keys, values, bits, edges)
     if not first.all():
-        if dup_op is None:
-            raise _duplicate_error(edges)
-        if agree:
-            _check_agreement(keys, values, bits, edges)
         values = fold(values, np.flatnonzero(first), keys.size, dup_op, edges.fail)
+    kept = int(np.count_nonzero(first))
+    if edges.iso and not all(ranks.gather(np.ndim(values) == 0)):
+        values = np.broadcast_to(values, (kept,))  # it was combined by some, and is not one for all any more
     rows, cols = unpack(keys, bits, first, index_dtype(max(edges.nrows, edges.ncols)))
-    return replace(edges, rows=rows, cols=cols, values=values)
+    return replace(edges, rows=rows, cols=cols, values=values), keys.size - kept
 
 
-def _duplicate_error(edges: Edges) -> Exception:
-    keys = _keys(edges.rows, edges.cols, edges.ncols)
+def _duplicate_error(edges: Edges, cuts: np.ndarray, rows, cols, came: np.ndarray) -> Exception:
+    """What all processes raise: about the first pair of the input that was there before."""
+    ranks = edges.ranks
+    keys = _keys(rows, cols, edges.ncols)
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
-    second = int(order[again + 1].min())
+    places = order[again + 1]  # of what came
+    sender = np.searchsorted(np.cumsum(came), places, side="right")
+    place = places - (np.cumsum(came) - came)[sender]
+    # for each sender the first, as the place among what it sent here
+    firsts = {rank: int(place[sender == rank].min()) for rank in np.unique(sender).tolist()}
+    told = ranks.gather((firsts, again.size))
+    count = sum(number for _, number in told)
+    holder = np.searchsorted(cuts[1:-1], edges.rows, side="right")
+    mine = [
+        int(np.flatnonzero(holder == rank)[found[ranks.rank]])
+        for rank, (found, _) in enumerate(told)
+        if ranks.rank in found
+    ]
+    if not mine:
+        ranks.gather(None)  # raises what another says
+    second = min(mine)
     pair = f"({edges.name_of(edges.rows[second])}, {edges.name_of(edges.cols[second])})"
-    count = f"{again.size:,} duplicate{'s' * (again.size > 1)} in all"
+    shown = f"{count:,} duplicate{'s' * (count > 1)} in all"
     mirrored = f"; the file says {edges.mirror}, so an entry stands for two" if edges.mirror else ""
-    return edges.fail(second, f"the pair {pair} was there before ({count}); {HOW_TO_COMBINE}{mirrored}")
+    return edges.fail(second, f"the pair {pair} was there before ({shown}); {HOW_TO_COMBINE}{mirrored}")
 
 
-def _symmetrize(edges: Edges, dup_op) -> Edges:
+def _symmetrize(edges: Edges, cuts: np.ndarray, dup_op) -> Edges:
     """A united with its transpose; where both have an entry, that above the diagonal comes first."""
     above_first = _take(edges, np.argsort(edges.rows > edges.cols, kind="stable"))
     both = _unfold(replace(above_first, mirror="symmetric"))
-    return _merge(both, dup_op or check_dup_op("first", edges.source), agree=dup_op is None)
+    # a process with earlier rows has the edges above the diagonal of those with later ones
+    return _merge(both, cuts, dup_op or check_dup_op("first", edges.source), agree=dup_op is None)[0]
 
 
 def _check_agreement(keys, values, bits: int, edges: Edges) -> None:

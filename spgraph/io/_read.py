@@ -7,7 +7,7 @@ import re
 
 from semirings.exceptions import InvalidValue
 from spgraph.io._columns import has_names
-from spgraph.io._text import Text, load
+from spgraph.io._text import Text, load_share
 from spgraph.io.csv_edges import read_csv
 from spgraph.io.dimacs import read_dimacs
 from spgraph.io.edgelist import read_edgelist
@@ -51,6 +51,7 @@ OTHERS = {
 }
 PACKED = (".gz", ".xz", ".bz2")
 MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet"}
+BINARY = ("npz", "parquet")  # which lines of text do not cut into shares
 DIMACS_LINE = re.compile(rb"(p[ \t]+(sp|tw|edge|col)[ \t]+\d+[ \t]+\d+|a[ \t]+\d+[ \t]+\d+[ \t]+\S+)\s*\Z")
 METIS_HEADER = re.compile(rb"\d{1,18}([ \t]+\d{1,18}){1,3}\s*\Z")
 COMMENT = re.compile(rb"^[ \t]*%", re.MULTILINE)
@@ -96,6 +97,12 @@ def read(
         ``.report`` says what was read, dropped, merged and added; ``.labels``
         are the original ids, or None where they are 0..n-1.
 
+    Notes
+    -----
+    Under ``mpiexec`` each process reads and parses a share of the lines (of the entries of a ``.npz`` file, of the row
+    groups of a Parquet file) and sends edges to the owners of their rows: none ever holds more than that. Packed files
+    are unpacked by every process. A CSV file whose quoted cells go over several lines is parsed by the first process.
+
     Raises
     ------
     FormatError
@@ -117,8 +124,11 @@ def read(
     if format is None:
         name = _by_suffix(path)
         if name in (None, "csv"):  # .csv files are often separated by blanks
-            path = load(path, progress)
-            name = format_of(path) if name is None or _blanks_separate(path) else name
+            given, path = path, load_share(path, b"c#%", progress)
+            with path.ranks.together():
+                name = format_of(path) if name is None or _blanks_separate(path) else name
+                name = path.ranks.gather(name)[0]  # which has seen most lines
+            path = given if name in BINARY and path.ranks.count > 1 else path
     else:
         name = NAMES.get(format, format)
         if name not in FORMATS:
@@ -174,6 +184,7 @@ def _lists_follow(text: Text, at: int, header: list[bytes]) -> bool:
     """Whether as many lines follow as the header has vertices, not all of the header's length."""
     body = text.data.find(b"\n", at) + 1 or len(text.data)
     lengths = {len(line.split()) for _, (_, line) in zip(range(LOOKED_AT), text.lines(b"%", body))}
-    lines = text.data.count(b"\n", body) - len(COMMENT.findall(text.data, body))
+    own = text.begin(body)
+    lines = sum(text.ranks.gather(text.data.count(b"\n", own) - len(COMMENT.findall(text.data, own))))
     n = int(header[0])
     return bool(lengths - {len(header)}) and lines in (n, n - 1)

@@ -25,6 +25,10 @@ class FormatError(GraphblasException, ValueError):
         super().__init__(f"{path}, line {line}: {message}" if line else f"{path}: {message}")
         self.path = path
         self.line = line
+        self._message = message
+
+    def __reduce__(self):
+        return FormatError, (self.path, self.line, self._message)
 
 
 @dataclass(frozen=True)

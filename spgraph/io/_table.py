@@ -1,5 +1,7 @@
 """Lines of numbers as columns: scanned in blocks on all threads.
 
+Of a text that several processes share, each scans its own lines; they agree on the kinds of the columns.
+
 Memory: arrays for the lines that are there, never for what a header promises.
 """
 
@@ -70,21 +72,26 @@ class Table:
         longer="",
     ):  # fmt: skip
         self.text = text
-        self.start = start
+        self.start = text.begin(start)
         self.fields = fields
         self.letter = letter
         self.comma = comma
         self.hint = hint
         self.longer = longer
         self._flags = (ord(letter or b"\0"), marks[0], marks[-1], ord(comma or b"\0"), fields, int(more))
-        self._work = len(text.data) - start
+        self._work = len(text.data) - self.start
         self._split, self._integers, self._decimals = _kernels()
         self._counts: list[int] = []
 
     @property
     def lines(self) -> int:
-        """Data lines that were read."""
-        return sum(self._counts)
+        """Data lines that were read, in all shares."""
+        return sum(self.text.ranks.gather(sum(self._counts)))
+
+    @property
+    def before(self) -> int:
+        """Data lines in the shares before this one."""
+        return self.text.ranks.before(sum(self._counts))
 
     def read(self, kinds: str) -> list[np.ndarray]:
         """The columns, as the letters say.
@@ -97,19 +104,24 @@ class Table:
         FormatError
         """
         tried = kinds.replace("u", "i").replace("n", "i")
+        ranks = self.text.ranks
         while True:
-            try:
-                parts = self._read(tried)
+            parts, trouble = self._try(tried)
+            found = ranks.gather(None if trouble is None else (trouble.column, trouble.too_big))
+            column, too_big = next((one for one in found if one is not None), (None, False))
+            if column is None:
                 break
-            except _Unfit as trouble:
-                column, kind = trouble.column, kinds[trouble.column]
-                if trouble.too_big and tried[column] == "i" and kind in "un":
-                    next_kind = "o"
-                elif kind == "n" and tried[column] != "f" and not trouble.too_big:
-                    next_kind = "f"
-                else:
-                    raise self._bad_number(trouble, tried[column], kind) from None
-                tried = tried[:column] + next_kind + tried[column + 1 :]
+            kind = kinds[column]
+            if too_big and tried[column] == "i" and kind in "un":
+                next_kind = "o"
+            elif kind == "n" and tried[column] != "f" and not too_big:
+                next_kind = "f"
+            elif trouble is not None:
+                raise self._bad_number(trouble, tried[trouble.column], kinds[trouble.column]) from None
+            else:
+                ranks.gather(None)  # raises what the other says
+                continue
+            tried = tried[:column] + next_kind + tried[column + 1 :]
         kept = next(k for k, kind in enumerate(tried) if kind != "-")
         self._counts = [part[kept].size for part in parts]
         return [
@@ -140,6 +152,12 @@ class Table:
         raise self.fail(entry, f"{what} {ids[entry]} is outside {wanted}")
 
     # ---- scanning --------------------------------------------------------------
+    def _try(self, kinds: str) -> tuple[list, _Unfit | None]:
+        try:
+            return self._read(kinds), None
+        except _Unfit as trouble:
+            return [], trouble
+
     def _blocks(self) -> list[tuple[int, int]]:
         data = self.text.data
         result, lo = [], self.start

@@ -7,7 +7,9 @@ import io
 import numpy as np
 
 from semirings.exceptions import DimensionMismatch, DomainMismatch, InvalidValue
+from spgraph.exchange.ranks import ranks_of
 from spgraph.io import _note
+from spgraph.io._build import whole_at_first
 from spgraph.io._read import NAMES, _by_suffix
 from spgraph.io._text import write_bytes
 from spgraph.io.csv_edges import csv_text
@@ -49,6 +51,8 @@ def write(matrix, path, format=None, *, labels=None):
     - CSV does not tell types: values come back as INT64, FP64, or BOOL if all are true.
     - CSV and Parquet are read with vertices in the order of their labels.
 
+    Under ``mpiexec`` the first process gets the whole matrix and writes it; the others wait.
+
     Examples
     --------
     >>> import pathlib, tempfile, spgraph as sg
@@ -65,6 +69,13 @@ def write(matrix, path, format=None, *, labels=None):
     from spgraph.io.convert import as_matrix
 
     matrix = as_matrix(matrix)
+    ranks = ranks_of(matrix._device)
+    if ranks.count > 1:
+        with ranks.together():
+            whole = whole_at_first(matrix)
+            if whole is not None:
+                write(whole, path, format, labels=labels)
+        return
     name = NAMES.get(format, format) or _by_suffix(path) or "matrix_market"
     if name not in _WRITERS:
         raise InvalidValue(f"write: format: got {format!r}, wanted one of {', '.join(_WRITERS)}")

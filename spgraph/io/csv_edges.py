@@ -21,9 +21,10 @@ from semirings.exceptions import InvalidValue
 from spgraph.io._build import build_matrix
 from spgraph.io._columns import WRITTEN, choose, edge_columns, has_names, left_out, number, number_texts
 from spgraph.io._coo import Edges, tidy
+from spgraph.io._ranks import Alone, is_of_all
 from spgraph.io._report import FormatError
 from spgraph.io._table import Table
-from spgraph.io._text import Text, load
+from spgraph.io._text import Text, Words, load_share
 
 __all__ = ["csv_edges", "csv_text", "read_csv"]
 
@@ -97,9 +98,10 @@ def read_csv(
     >>> A.labels.tolist(), A.to_coo()[2].tolist()
     (['Oslo', 'Rome, Fiumicino', 'Turku'], [683, 2003])
     """
-    text = load(path, progress)
-    edges = csv_edges(text, source, target, weight, header=header, delimiter=delimiter, ids=ids)
-    csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    text = load_share(path, MARKS, progress)
+    with text.ranks.together():
+        edges = csv_edges(text, source, target, weight, header=header, delimiter=delimiter, ids=ids)
+        csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
     return build_matrix(csr, order)
 
 
@@ -109,21 +111,33 @@ def csv_edges(text: Text, source=None, target=None, weight=None, *, header=None,
         raise InvalidValue(f"read_csv: ids: got {ids!r}, wanted int, str or None")
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InvalidValue(f"read_csv: delimiter: got {delimiter!r}, wanted one character")
-    head = _Head(text, source, target, weight, header, delimiter, ids)
-    if head.ids is int and head.plain:
+    if any(text.ranks.gather(text.ranks.count > 1 and _rows_span_lines(text))):
+        text = text.to_first()
+    if (zero := text.data.find(b"\0")) >= 0:
+        raise text.error(zero, "this is not a text file: it holds a zero byte")
+    found = _Head(text, source, target, weight, header, delimiter, ids) if text.ranks.first else None
+    head = text.ranks.gather(found)[0]
+    if head.ids is int and all(text.ranks.gather(_is_plain(text, head.delimiter))):
         try:
-            return _scanned(text, head)
+            with text.ranks.together():
+                return _scanned(text, head)
         except FormatError:
             pass  # empty cells, or an error, which the rows show better
     return _from_rows(text, head)
+
+
+def _rows_span_lines(text: Text) -> bool:
+    """Whether a quoted cell may go over several lines: a line has an odd number of quotes."""
+    letters = np.frombuffer(text.data, np.uint8)
+    quotes = np.flatnonzero(letters == 34)
+    ends = np.append(np.flatnonzero(letters == 10), letters.size)
+    return bool((np.searchsorted(quotes, ends) % 2).any())
 
 
 class _Head:
     """What the first rows say: separator, names, which columns, kind of ids."""
 
     def __init__(self, text: Text, source, target, weight, header, delimiter, ids):
-        if (zero := text.data.find(b"\0")) >= 0:
-            raise text.error(zero, "this is not a text file: it holds a zero byte")
         at, line = next(text.lines(MARKS), (len(text.data), b""))
         self.delimiter = delimiter or next((mark for mark in ",;\t" if mark.encode() in line), ",")
         self.at = at
@@ -148,12 +162,16 @@ class _Head:
         row = second if header else first
         ends = [row[k] for k in self.columns[:2] if k < len(row) and row[k].strip()]
         self.ids = ids or (int if _whole(ends) or not row else str)
-        data = text.data
-        plain = self.delimiter in ",;" or (self.delimiter == "\t" and b" " not in data and b"\t\t" not in data)
-        self.plain = plain and b'"' not in data
         self.start = at  # of the rows of numbers, if it is plain
         for _ in range(second_line - first_line if header else 0):
-            self.start = data.find(b"\n", self.start) + 1 or len(data)
+            self.start = text.data.find(b"\n", self.start) + 1 or len(text.data)
+
+
+def _is_plain(text: Text, delimiter: str) -> bool:
+    """Whether cells are separated as the columns of an edge list are."""
+    data = text.data
+    plain = delimiter in ",;" or (delimiter == "\t" and b" " not in data and b"\t\t" not in data)
+    return plain and b'"' not in data
 
 
 def _whole(cells) -> bool:
@@ -168,7 +186,7 @@ class _Rows:
 
     def __init__(self, text: Text, start: int, delimiter: str):
         self.text = text
-        self.before = text.line_number(start) - 1
+        self.start = start = text.begin(start)
         self.delimiter = delimiter
         try:
             self.content = text.data[start:].decode()
@@ -177,10 +195,16 @@ class _Rows:
             begin = text.data.rfind(b"\n", 0, at) + 1
             raise text.error(at, f"got {text.line_at(begin)!r}, expected UTF-8 text") from None
 
+    @property
+    def before(self) -> int:
+        """Lines above."""
+        return self.text.line_number(self.start) - 1
+
     def numbered(self):
         """(line, cells) of every row."""
         reader = csv.reader(io.StringIO(self.content, newline=""), delimiter=self.delimiter, strict=True)
-        line = self.before + 1
+        before = self.before
+        line = before + 1
         while True:
             try:
                 row = next(reader)
@@ -190,7 +214,7 @@ class _Rows:
                 raise FormatError(self.text.path, line, f"a row begins here that is not CSV ({error})") from None
             if not _blank(row):
                 yield line, row
-            line = self.before + reader.line_num + 1
+            line = before + reader.line_num + 1
 
     def chunks(self):
         """Lists of rows."""
@@ -209,9 +233,9 @@ class _Rows:
 
     def first_two(self) -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
         """(line, cells) of the first and second row; none: no cells."""
-        nothing: tuple[int, list[str]] = (self.before + 1, [])
         rows = self.numbered()
-        return next(rows, nothing), next(rows, (self.text.line_number(len(self.text.data)), nothing[1]))
+        first: tuple[int, list[str]] = next(rows, None) or (self.before + 1, [])
+        return first, next(rows, None) or (self.text.line_number(len(self.text.data)), [])
 
     def error(self, number: int, message: str) -> FormatError:
         """The error that points at a row."""
@@ -236,9 +260,11 @@ def _scanned(text: Text, head: _Head) -> Edges:
     rows, cols = columns[first], columns[second]
     for column in (rows, cols):
         table.check_range(column, 0, None, "id")
-    rows, cols, labels, n = number(rows, cols, np.empty(0, np.int64))
+    rows, cols, labels, n = number(rows, cols, np.empty(0, np.int64), text.ranks)
     values = np.True_ if third is None else columns[third]
-    return Edges(rows, cols, values, n, n, text.name, table.fail, labels=labels, notes=head.notes)
+    return Edges(
+        rows, cols, values, n, n, text.name, table.fail, labels=labels, notes=head.notes, ranks=text.ranks
+    )
 
 
 # ---- rows of anything --------------------------------------------------------------
@@ -248,11 +274,12 @@ def _from_rows(text: Text, head: _Head) -> Edges:
     targets: list[str] = []
     numbers: list[str] = []
     alone: list[int] = []  # rows that name a vertex only
+    skip = head.skip if text.ranks.first else 0
     seen = 0
     for chunk in rows.chunks():
         if seen == 0:
-            chunk = chunk[head.skip :]
-            seen = head.skip
+            chunk = chunk[skip:]
+            seen = skip
         if set(map(len, chunk)) - {head.width}:
             bad = next(k for k, row in enumerate(chunk) if len(row) != head.width)
             cells = len(chunk[bad])
@@ -264,7 +291,7 @@ def _from_rows(text: Text, head: _Head) -> Edges:
         numbers += w or ()
         alone += _check_cells(rows, seen, u, v, w)
         seen += len(chunk)
-    return _edges(text, head, rows, sources, targets, numbers, np.array(alone, np.int64) - head.skip)
+    return _edges(text, head, skip, rows, sources, targets, numbers, np.array(alone, np.int64) - skip)
 
 
 def _check_cells(rows: _Rows, seen: int, u, v, w) -> list[int]:
@@ -284,7 +311,7 @@ def _check_cells(rows: _Rows, seen: int, u, v, w) -> list[int]:
     return alone
 
 
-def _edges(text: Text, head: _Head, rows: _Rows, sources, targets, numbers, alone: np.ndarray) -> Edges:
+def _edges(text: Text, head: _Head, skip: int, rows: _Rows, sources, targets, numbers, alone: np.ndarray) -> Edges:
     places = np.delete(np.arange(len(sources)), alone)
     lonely = [sources[k] for k in alone.tolist()]
     if alone.size:
@@ -295,31 +322,33 @@ def _edges(text: Text, head: _Head, rows: _Rows, sources, targets, numbers, alon
     def fail(entry, message, among=places) -> Exception:
         if entry is None:
             return text.error(None, message)
-        return rows.error(int(among[entry]) + head.skip, message)
+        return rows.error(int(among[entry]) + skip, message)
 
     if head.ids is int:
-        ends = [_numbers(words, "i", fail, among) for words, among in (
-            (sources, places), (targets, places), (lonely, alone))]  # fmt: skip
-        first, second, labels, n = number(*ends)
+        u, v, others = (_numbers(words, "i", fail, among, text.ranks) for words, among in (
+            (sources, places), (targets, places), (lonely, alone)))  # fmt: skip
+        first, second, labels, n = number(u, v, others, text.ranks)
     else:
-        first, second, labels, n = number_texts(sources, targets, lonely)
-    values = np.True_ if head.columns[2] is None else _numbers(numbers, "n", fail, places)
+        first, second, labels, n = number_texts(sources, targets, lonely, text.ranks)
+    values = np.True_ if head.columns[2] is None else _numbers(numbers, "n", fail, places, text.ranks)
     notes = head.notes
-    if alone.size:
-        notes += (f"{alone.size:,} row{'s' * (alone.size > 1)} with an empty target: a vertex, no edge",)
-    return Edges(first, second, values, n, n, text.name, fail, labels=labels, notes=notes)
+    if count := sum(text.ranks.gather(alone.size)):
+        notes += (f"{count:,} row{'s' * (count > 1)} with an empty target: a vertex, no edge",)
+    return Edges(first, second, values, n, n, text.name, fail, labels=labels, notes=notes, ranks=text.ranks)
 
 
-def _numbers(words: list[str], kind: str, fail, among: np.ndarray) -> np.ndarray:
+def _numbers(words: list[str], kind: str, fail, among: np.ndarray, ranks: Alone) -> np.ndarray:
     """Cells as numbers ("i": ids, 0 or more), scanned as a file of their own."""
     joined = "\n".join(words)
     if len(joined.split()) != len(words):
         bad = next(k for k, word in enumerate(words) if len(word.split()) != 1)
         raise fail(bad, f"got {words[bad][:60]!r}, expected a number{HINT if kind == 'i' else ''}", among)
-    table = Table(Text("", joined.encode()), 0, 1, marks=b"\n", hint=HINT)
+    table = Table(Words(joined.encode(), ranks), 0, 1, marks=b"\n", hint=HINT)
     try:
         (numbers,) = table.read(kind)
     except FormatError as error:
+        if is_of_all(error):
+            raise
         raise fail((error.line or 1) - 1, str(error).split(": ", 1)[1], among) from None
     if kind == "i" and numbers.size and numbers.min() < 0:
         bad = int((numbers < 0).argmax())

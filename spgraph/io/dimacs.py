@@ -21,7 +21,7 @@ from spgraph.io import _note
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Edges, tidy
 from spgraph.io._table import Table
-from spgraph.io._text import Text, load
+from spgraph.io._text import Text, load_share
 
 __all__ = ["dimacs_edges", "read_dimacs"]
 
@@ -70,8 +70,10 @@ def read_dimacs(
     >>> print(read_dimacs(path, dup_op="min").report)
     roads.gr: 3 vertices; 3 edges read, 1 duplicate merged, 2 stored
     """
-    edges = dimacs_edges(load(path, progress))
-    csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    text = load_share(path, b"c", progress)
+    with text.ranks.together():
+        edges = dimacs_edges(text)
+        csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
     return build_matrix(csr, order)
 
 
@@ -89,10 +91,11 @@ def dimacs_edges(text: Text) -> Edges:
     first = 1 if declared else 0
     for ids in (rows, cols):
         table.check_range(ids, first, n if declared else None, "vertex")
-    if declared and table.lines != count:
-        raise text.error(at, f"the problem line promises {count:,} edges, the file has {table.lines:,}")
+    lines = table.lines
+    if declared and lines != count:
+        raise text.error(at, f"the problem line promises {count:,} edges, the file has {lines:,}")
     if not declared:
-        n = int(max(rows.max(), cols.max())) + 1
+        n = max(text.ranks.gather(int(max(rows.max(initial=-1), cols.max(initial=-1))))) + 1
         text.check_room(None, n)
     rows -= first
     cols -= first
@@ -108,6 +111,7 @@ def dimacs_edges(text: Text) -> Edges:
         mirror="symmetric" if fields == 2 else None,
         notes=notes,
         numbered_from=first,
+        ranks=text.ranks,
     )
     return _note.apply(edges, _note.find(text, b"c", at), text)
 

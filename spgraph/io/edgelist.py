@@ -18,9 +18,10 @@ from spgraph.io import _note
 from spgraph.io._build import build_matrix
 from spgraph.io._coo import Edges, tidy
 from spgraph.io._keys import distinct
+from spgraph.io._ranks import ALONE, Alone, is_of_all
 from spgraph.io._report import FormatError
 from spgraph.io._table import Table
-from spgraph.io._text import Text, load
+from spgraph.io._text import Text, Words, load, load_share
 
 __all__ = ["edgelist_edges", "edgelist_text", "rank", "read_edgelist"]
 
@@ -96,9 +97,10 @@ def read_edgelist(
     >>> print(A.report)
     friends.txt: 3 vertices; 2 edges read, 2 stored
     """
-    text = load(path, progress)
-    edges = edgelist_edges(text, weights=weights, ids=ids, relabel=relabel, vertices=vertices)
-    csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    text = load_share(path, MARKS, progress)
+    with text.ranks.together():
+        edges = edgelist_edges(text, weights=weights, ids=ids, relabel=relabel, vertices=vertices)
+        csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
     return build_matrix(csr, order)
 
 
@@ -128,7 +130,7 @@ def edgelist_edges(text: Text, *, weights=True, ids=None, relabel=True, vertices
     elif isinstance(vertices, (int, np.integer)) or not relabel:
         n, labels = _number_of_vertices(table, rows, cols, vertices), None
     else:
-        rows, cols, labels = rank(rows, cols, _more_ids(vertices, int))
+        rows, cols, labels = rank(rows, cols, _more_ids(vertices, int), text.ranks)
         n = labels.size
         if np.array_equal(labels, np.arange(n)):
             labels = None
@@ -142,6 +144,7 @@ def edgelist_edges(text: Text, *, weights=True, ids=None, relabel=True, vertices
         table.fail,
         labels=labels,
         notes=shape.notes,
+        ranks=text.ranks,
     )
     return _note.apply_dtype(edges, note)
 
@@ -191,7 +194,7 @@ def _numeric(words: list[bytes]) -> bool:
 # ---- ids that are numbers ----------------------------------------------------------
 def _number_of_vertices(table: Table, rows, cols, vertices) -> int:
     if vertices is None:
-        n = max(int(rows.max(initial=-1)), int(cols.max(initial=-1))) + 1
+        n = max(table.text.ranks.gather(max(int(rows.max(initial=-1)), int(cols.max(initial=-1))))) + 1
         table.text.check_room(None, n)
         return n
     if not isinstance(vertices, (int, np.integer)) or vertices < 0:
@@ -201,16 +204,18 @@ def _number_of_vertices(table: Table, rows, cols, vertices) -> int:
     return int(vertices)
 
 
-def rank(rows, cols, more) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ranks among the distinct ids, and those ids."""
+def rank(rows, cols, more, ranks: Alone = ALONE) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ranks among the distinct ids of all processes, and those ids."""
     top = max(int(rows.max(initial=-1)), int(cols.max(initial=-1)), int(more.max(initial=-1))) + 1
-    if top <= 4 * rows.size + 1024:
+    if ranks.count == 1 and top <= 4 * rows.size + 1024:
         seen = np.zeros(top, bool)
         seen[rows] = seen[cols] = seen[more] = True
         labels = np.flatnonzero(seen)
         place = np.cumsum(seen) - 1
         return place[rows], place[cols], labels
     labels = distinct(np.concatenate((rows, cols, more)))
+    if ranks.count > 1:
+        labels = ranks.distinct(labels)
     return np.searchsorted(labels, rows), np.searchsorted(labels, cols), labels
 
 
@@ -258,7 +263,7 @@ def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices, note=None) -
     targets: list[str] = []
     places: list[int] = []
     numbers: list[bytes] = []
-    for at, line in text.lines(MARKS, shape.start):
+    for at, line in text.lines(MARKS, text.begin(shape.start)):
         words = shape.split(line)
         excess = len(words) > shape.fields and not shape.more
         if len(words) < shape.fields or excess or not words[0] or not words[1]:
@@ -279,15 +284,15 @@ def _text_edges(text: Text, shape: _Shape, relabel: bool, vertices, note=None) -
             if not known.issuperset(ends):
                 raise fail(entry, f"ids {ends} are not among the vertices that the file's comments name")
     else:
-        names = sorted({*sources, *targets, *_more_ids(vertices, str)})
+        names = text.ranks.distinct_texts({*sources, *targets, *_more_ids(vertices, str)})
     number = {name: place for place, name in enumerate(names)}
     labels = np.empty(len(names), object)
     labels[:] = names
     rows = np.fromiter(map(number.__getitem__, sources), np.int64, len(sources))
     cols = np.fromiter(map(number.__getitem__, targets), np.int64, len(targets))
-    values = _weights(numbers, fail) if shape.fields == 3 else np.True_
+    values = _weights(numbers, fail, text.ranks) if shape.fields == 3 else np.True_
     return Edges(
-        rows, cols, values, len(names), len(names), text.name, fail, labels=labels, notes=shape.notes
+        rows, cols, values, len(names), len(names), text.name, fail, labels=labels, notes=shape.notes, ranks=text.ranks
     )
 
 
@@ -298,15 +303,17 @@ def _decode(text: Text, at: int, word: bytes) -> str:
         raise text.error(at, f"got {text.line_at(at)!r}, expected UTF-8 text") from None
 
 
-def _weights(words: list[bytes], fail) -> np.ndarray:
+def _weights(words: list[bytes], fail, ranks: Alone) -> np.ndarray:
     """Weights beside text ids: the words as a file of their own."""
-    table = Table(Text("", b"\n".join(words)), 0, 1, marks=b"\n")
+    table = Table(Words(b"\n".join(words), ranks), 0, 1, marks=b"\n")
     for entry, word in enumerate(words):
         if not word:
             raise fail(entry, "the weight is missing")
     try:
         return table.read("n")[0]
     except FormatError as error:
+        if is_of_all(error):
+            raise
         raise fail((error.line or 1) - 1, str(error).split(": ", 1)[1]) from None
 
 

@@ -17,7 +17,7 @@ from spgraph.io._coo import Edges, tidy
 from spgraph.io._fold import checked_cast
 from spgraph.io._report import FormatError
 from spgraph.io._table import Table
-from spgraph.io._text import Text, load
+from spgraph.io._text import Text, load_share
 
 __all__ = ["matrix_market_edges", "read_matrix_market"]
 
@@ -101,8 +101,10 @@ def read_matrix_market(
     >>> print(A.report)
     triangle.mtx: 3 vertices; 3 edges read, 3 reversed edges added, 6 stored
     """
-    edges = matrix_market_edges(load(path, progress), banner)
-    csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    text = load_share(path, b"%", progress)
+    with text.ranks.together():
+        edges = matrix_market_edges(text, banner)
+        csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
     return build_matrix(csr, order)
 
 
@@ -112,7 +114,7 @@ def matrix_market_edges(text: Text, banner: str | None = None) -> Edges:
     fields = {"coordinate": 2, "array": 0}[header.layout] + (header.field != "pattern")
     table = Table(text, header.body, fields, marks=b"%")
     columns = table.read(("ii" if header.layout == "coordinate" else "") + _value_kind(header))
-    _check_count(table, header)
+    before = _check_count(table, header, columns[0].size)
     if header.layout == "coordinate":
         rows, cols = columns[0], columns[1]
         table.check_range(rows, 1, header.nrows, "row")
@@ -120,7 +122,7 @@ def matrix_market_edges(text: Text, banner: str | None = None) -> Edges:
         rows -= 1
         cols -= 1
     else:
-        rows, cols = _positions(header)
+        rows, cols = _positions(header, before + np.arange(columns[0].size))
     if header.field == "pattern":
         values = (header.dtype or np.bool_)(1)
     else:
@@ -139,6 +141,7 @@ def matrix_market_edges(text: Text, banner: str | None = None) -> Edges:
         table.fail,
         mirror=None if header.symmetry == "general" else header.symmetry,
         numbered_from=1,
+        ranks=text.ranks,
     )
     return _note.apply(edges, _note.find(text, b"%", header.size_at), text)
 
@@ -243,27 +246,29 @@ def _typed(values: np.ndarray, header: _Header, table: Table) -> np.ndarray:
     return checked_cast(values, header.dtype, table.fail)
 
 
-def _positions(header: _Header) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of an array file: by columns, the lower triangle if symmetric."""
-    if header.symmetry != "general":
-        cols, rows = np.triu_indices(header.nrows, 0 if header.symmetry == "symmetric" else 1)
+def _positions(header: _Header, entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of entries of an array file: by columns, the lower triangle if symmetric."""
+    n = header.nrows
+    if header.symmetry == "general":
+        cols, rows = np.divmod(entries, max(n, 1))
         return rows, cols
-    return np.tile(np.arange(header.nrows), header.ncols), np.repeat(np.arange(header.ncols), header.nrows)
+    first = 0 if header.symmetry == "symmetric" else 1  # of each column, below the diagonal
+    ends = np.cumsum(np.arange(n - first, 0, -1))
+    cols = np.searchsorted(ends, entries, side="right")
+    return n - (np.append(ends, 0)[cols] - entries), cols
 
 
-def _check_count(table: Table, header: _Header) -> None:
-    if table.lines > header.entries:
+def _check_count(table: Table, header: _Header, own: int) -> int:
+    """How many entries stand in front of the own ones; raises unless all are as many as promised."""
+    text, counts = table.text, table.text.ranks.gather(own)
+    before, lines = sum(counts[: text.ranks.rank]), sum(counts)
+    promised = f"line {text.line_number(header.size_at)} promises {header.entries:,}"
+    if lines > header.entries and before + own > header.entries:
         raise table.fail(
-            header.entries,
-            f"expected the end of the file: line "
-            f"{table.text.line_number(header.size_at)} promises {header.entries:,} entries, "
-            f"there are {table.lines:,}",
+            max(header.entries - before, 0), f"expected the end of the file: {promised} entries, there are {lines:,}"
         )
-    if table.lines < header.entries:
-        at = len(table.text.data.rstrip())
-        raise FormatError(
-            table.text.path,
-            table.text.line_number(at),
-            f"the file ends after {table.lines:,} entries, line "
-            f"{table.text.line_number(header.size_at)} promises {header.entries:,}",
-        )
+    last = max((rank for rank, count in enumerate(counts) if count), default=0)
+    if lines < header.entries and text.ranks.rank == last:
+        number = text.line_number(len(text.data.rstrip()))
+        raise FormatError(text.path, number, f"the file ends after {lines:,} entries, {promised}")
+    return before

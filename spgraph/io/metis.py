@@ -21,11 +21,12 @@ import numpy as np
 from semirings.exceptions import DimensionMismatch, DomainMismatch, InvalidValue
 from spgraph.io import _note
 from spgraph.io._build import build_matrix
-from spgraph.io._coo import Edges, tidy
+from spgraph.io._coo import Edges, tidy, to_holders
 from spgraph.io._keys import bits_for, sort_with_positions
+from spgraph.io._ranks import Alone
 from spgraph.io._report import FormatError
 from spgraph.io._table import Table
-from spgraph.io._text import Text, load, write_bytes
+from spgraph.io._text import Text, load_share, write_bytes
 
 __all__ = ["metis_edges", "metis_text", "read_metis", "write_metis"]
 
@@ -107,10 +108,12 @@ def read_metis(
     >>> print(A.report)
     triangle.graph: 4 vertices; 6 edges read, 6 stored
     """
-    edges, sizes, weights = metis_edges(load(path, progress), directed=directed, fmt=fmt)
-    if not with_vertices:
-        edges = replace(edges, notes=edges.notes + _left_out(sizes, weights))
-    csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    text = load_share(path, b"%", progress)
+    with text.ranks.together():
+        edges, sizes, weights = metis_edges(text, directed=directed, fmt=fmt)
+        if not with_vertices:
+            edges = replace(edges, notes=edges.notes + _left_out(sizes, weights))
+        csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
     matrix = build_matrix(csr if directed else replace(csr, symmetric=True), order)
     return (matrix, sizes, weights) if with_vertices else matrix
 
@@ -124,20 +127,20 @@ def metis_edges(text: Text, *, directed=False, fmt=None) -> tuple[Edges, Any, An
     """The entries of the file as they stand there, sizes and weights of the vertices."""
     header = _read_header(text, fmt)
     data = COMMENT.sub(lambda comment: b"\n" * len(comment[0]), text.data)
-    lines, counts = _tokens(text, header)
+    lines, counts, v = _tokens(text, header)
     numbers = Table(_Column(text, data.translate(BLANKS)), header.body, 1, marks=b"\n")
     (values,) = numbers.read("n" if header.weighted else "i")
 
     def fail_number(token, message):
         return text.error(None if token is None else numbers.offset_of(token), message)
 
-    _check_lists(text, header, lines, counts)
+    lines, counts = _check_lists(text, header, lines, counts, v)
     first = np.cumsum(counts) - counts
-    vertices = np.repeat(np.arange(header.n), counts)
+    vertices = v + np.repeat(np.arange(counts.size), counts)
     place = np.arange(values.size) - np.repeat(first, counts) - header.before
     tokens = np.flatnonzero((place >= 0) & (place % (1 + header.weighted) == 0))
     if values.dtype != np.int64:
-        _check_whole(data[header.body :], (place < 0) | (place % 2 == 0), fail_number)
+        _check_whole(data[text.begin(header.body) :], (place < 0) | (place % 2 == 0), fail_number)
     with np.errstate(invalid="ignore"):
         ends = values[tokens].astype(np.int64)
     wrong = (ends < 1) | (ends > header.n)
@@ -153,17 +156,18 @@ def metis_edges(text: Text, *, directed=False, fmt=None) -> tuple[Edges, Any, An
         text.name,
         lambda entry, message: fail_number(entry if entry is None else int(tokens[entry]), message),
         numbered_from=1,
+        ranks=text.ranks,
     )
     _check_number_of_edges(text, header, edges, directed)
     if not directed:
-        _check_symmetry(edges)
+        _check_symmetry(edges, v)
     table = values[first[:, None] + np.arange(header.before)]
     wrong = (table < 0) | (table >= 2.0**63)
     if wrong.any():
         vertex, column = np.argwhere(wrong)[0].tolist()
         token = int(first[vertex]) + column
         raise fail_number(token, f"got {values[token]}, expected a size or weight of a vertex, 0 or more")
-    table = table.astype(np.int64)
+    table = np.concatenate(text.ranks.gather(table.astype(np.int64)))
     sizes = table[:, 0] if header.sizes else None
     weights = table[:, int(header.sizes) :] if header.weights else None
     return _note.apply(edges, _note.find(text, b"%", header.at), text), sizes, weights
@@ -175,6 +179,11 @@ class _Column(Text):
     def __init__(self, text: Text, data: bytes):
         super().__init__(text.path, data, text.progress)
         self.original = text
+        self.ranks = text.ranks
+
+    def begin(self, start: int) -> int:
+        """Where this share of the lines from `start` begins."""
+        return self.original.begin(start)
 
     def line_number(self, offset: int) -> int:
         """1-based number of the line at an offset."""
@@ -209,37 +218,45 @@ def _read_header(text: Text, fmt) -> _Header:
 
 
 # ---- body -----------------------------------------------------------------------
-def _tokens(text: Text, header: _Header) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets of the lines that are no comments, and how many numbers stand in each."""
-    data = text.data
-    letters = np.frombuffer(data, np.uint8)[header.body :]
+def _tokens(text: Text, header: _Header) -> tuple[np.ndarray, np.ndarray, int]:
+    """Offsets of the lines that are no comments, how many numbers stand in each, and how many lines come before."""
+    data, body = text.data, text.begin(header.body)
+    letters = np.frombuffer(data, np.uint8)[body:]
     solid = (letters != 32) & ((letters < 9) | (letters > 10)) & (letters != 13)
     begins = np.concatenate(([0], np.flatnonzero(letters == 10) + 1))
     starts = solid.copy()
     starts[1:] &= ~solid[:-1]
     total = np.concatenate(([0], np.cumsum(starts)))
     counts = total[np.append(begins[1:], letters.size)] - total[begins]
-    comments = [match.start() - header.body for match in COMMENT.finditer(data, header.body)]
+    comments = [match.start() - body for match in COMMENT.finditer(data, body)]
     told = np.ones(begins.size, bool)
     told[np.searchsorted(begins, comments, "right") - 1] = False
-    return begins[told] + header.body, counts[told]
+    if text.ranks.count > 1:  # what stands behind the last line end is a line of the last share that has any
+        ends = text.ranks.gather(letters.size)
+        last = max((rank for rank, size in enumerate(ends) if size), default=0)
+        told[-1] &= text.ranks.rank == last
+    lines = begins[told] + body
+    return lines, counts[told], text.ranks.before(lines.size)
 
 
-def _check_lists(text: Text, header: _Header, lines, counts) -> None:
-    """One list for each vertex, with a weight for each neighbour if there are any. Shortens both arrays to n."""
-    if lines.size < header.n:
-        raise FormatError(
-            text.path,
-            text.line_number(len(text.data)),
-            f"the file ends after the lists of {lines.size:,} vertices, line {text.line_number(header.at)} promises "
-            f"{header.n:,}",
-        )
-    beyond = np.flatnonzero(counts[header.n :])
+def _check_lists(text: Text, header: _Header, lines, counts, v: int) -> tuple[np.ndarray, np.ndarray]:
+    """Both arrays for the vertices from `v`: one list for each, with a weight for each neighbour if there are any."""
+    there = sum(text.ranks.gather(lines.size))
+    if there < header.n:
+        if text.ranks.last:
+            raise FormatError(
+                text.path,
+                text.line_number(len(text.data)),
+                f"the file ends after the lists of {there:,} vertices, line {text.line_number(header.at)} promises "
+                f"{header.n:,}",
+            )
+        text.ranks.gather(None)  # raises what the last says
+    own = min(max(header.n - v, 0), lines.size)
+    beyond = np.flatnonzero(counts[own:])
     if beyond.size:
-        at = int(lines[header.n + beyond[0]])
+        at = int(lines[own + beyond[0]])
         raise text.error(at, f"got {text.line_at(at)!r}, expected the end of the file after {header.n:,} lists")
-    lines.resize(header.n, refcheck=False)
-    counts.resize(header.n, refcheck=False)
+    lines, counts = lines[:own], counts[:own]
     short = counts < header.before
     if header.weighted:
         short |= (counts - header.before) % 2 != 0
@@ -249,6 +266,7 @@ def _check_lists(text: Text, header: _Header, lines, counts) -> None:
         front = [f"{numbers} about the vertex"] * (header.before > 0)
         wanted = " and then ".join([*front, "pairs of neighbour and weight" if header.weighted else "neighbours"])
         raise text.error(at, f"got {text.line_at(at)!r}, expected {wanted}")
+    return lines, counts
 
 
 def _check_whole(body: bytes, ids: np.ndarray, fail) -> None:
@@ -259,43 +277,55 @@ def _check_whole(body: bytes, ids: np.ndarray, fail) -> None:
 
 
 def _check_number_of_edges(text: Text, header: _Header, edges: Edges, directed: bool) -> None:
-    loops = int(np.count_nonzero(edges.rows == edges.cols))
-    found = edges.rows.size if directed else (edges.rows.size - loops) / 2 + loops
+    own = np.array([edges.rows.size, np.count_nonzero(edges.rows == edges.cols)])
+    count, loops = edges.ranks.total(own).tolist()
+    found = count if directed else (count - loops) / 2 + loops
     if found == header.m:
         return
     hint = ""
-    if not directed and edges.rows.size == header.m:
+    if not directed and count == header.m:
         hint = "; if it counts each entry, the graph is directed: read_metis(path, directed=True)"
     raise text.error(header.at, f"promises {header.m:,} edges, the lists have {found:,.16g}{hint}")
 
 
-def _check_symmetry(edges: Edges) -> None:
-    """Every entry has a twin in the list of its other end, with the same weight."""
-    bits = bits_for(edges.nrows)
+def _check_symmetry(edges: Edges, v: int) -> None:
+    """Every entry has a twin in the list of its other end, with the same weight. Own lists begin at vertex `v`."""
+    bits, ranks = bits_for(edges.nrows), edges.ranks
     mine = (edges.rows << bits) | edges.cols
     keys, order = sort_with_positions(mine, 2 * bits)
-    twins, back = sort_with_positions((edges.cols << bits) | edges.rows, 2 * bits)
+    ends, others = edges.cols, [edges.rows] if edges.iso else [edges.rows, edges.values]
+    if ranks.count > 1:  # the twins of what is in the lists here
+        cuts = np.append(np.minimum(ranks.gather(v), edges.nrows), edges.nrows)
+        (ends, *others), _ = to_holders(ranks, cuts, ends, *others)
+    twins, back = sort_with_positions((ends << bits) | others[0], 2 * bits)
     order = np.arange(keys.size) if order is None else order
-    back = np.arange(keys.size) if back is None else back
-    differ = keys != twins
-    if differ.any():
-        alone = np.flatnonzero(~np.isin(mine, twins))
-        at = int(alone[0]) if alone.size else int(order[int(differ.argmax())])
-        u, v = int(edges.rows[at]) + 1, int(edges.cols[at]) + 1
+    if any(ranks.gather(not np.array_equal(keys, twins))):
+        at = _without_twin(ranks, mine, keys, order, twins)
+        a, b = int(edges.rows[at]) + 1, int(edges.cols[at]) + 1
         raise edges.fail(
-            at, f"{v} is in the list of {u} and {u} not as often in that of {v}; directed=True reads a directed graph"
+            at, f"{b} is in the list of {a} and {a} not as often in that of {b}; directed=True reads a directed graph"
         )
     if edges.iso:
         return
-    one, other = edges.values[order], edges.values[back]
+    one, other = edges.values[order], others[1] if back is None else others[1][back]
     differ = (one != other) & ((one == one) | (other == other))
     if differ.any():
         where = int(order[differ].min())
-        twin = int(back[int(np.flatnonzero(order == where)[0])])
-        u, v = int(edges.rows[where]) + 1, int(edges.cols[where]) + 1
-        raise edges.fail(
-            where, f"({u}, {v}) has weight {edges.values[where]}, ({v}, {u}) has {edges.values[twin]}"
-        )
+        weight = other[int(np.flatnonzero(order == where)[0])]
+        a, b = int(edges.rows[where]) + 1, int(edges.cols[where]) + 1
+        raise edges.fail(where, f"({a}, {b}) has weight {edges.values[where]}, ({b}, {a}) has {weight}")
+
+
+def _without_twin(ranks: Alone, mine, keys, order, twins) -> int:
+    """The first entry that has none, else one that has too few or too many; raises where another process has one."""
+    alone = np.flatnonzero(~np.isin(mine, twins))
+    if not any(ranks.gather(alone.size)):
+        both = min(keys.size, twins.size)
+        apart = np.append(np.flatnonzero(keys[:both] != twins[:both]), both)[:1]
+        alone = order[np.minimum(apart, keys.size - 1)] if keys.size != twins.size or apart[0] < both else alone
+    if not alone.size:
+        ranks.gather(None)
+    return int(alone[0])
 
 
 # ---- writing --------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import tokenize
 import zipfile
 import zlib
@@ -19,7 +20,7 @@ from spgraph.io._build import build_matrix
 from spgraph.io._coo import Edges, tidy
 from spgraph.io._labels import checked_labels
 from spgraph.io._report import FormatError
-from spgraph.io._text import Text, load
+from spgraph.io._text import Packed, Text, load_packed
 
 __all__ = ["npz_edges", "npz_file", "read_npz"]
 
@@ -35,6 +36,8 @@ DAMAGE = (
     tokenize.TokenError,
 )  # fmt: skip
 SQUEEZED = 1040  # bytes that one byte of a deflated file may stand for, at most
+WHOLE = ("indptr", "offsets")  # arrays that every process needs
+PIECE = 1 << 20  # bytes that are passed over at a time
 NOT_OURS = "wanted what scipy.sparse.save_npz writes"
 
 
@@ -76,8 +79,10 @@ def read_npz(
     >>> print(read_npz(path).report)
     path.npz: 4 vertices; 2 edges read, 2 stored
     """
-    edges = npz_edges(load(path, progress))
-    csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    text = load_packed(path, progress)
+    with text.ranks.together():
+        edges = npz_edges(text)
+        csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
     return build_matrix(csr, order)
 
 
@@ -88,8 +93,8 @@ def npz_edges(text: Text) -> Edges:
     if layout not in ARRAYS:
         raise arrays.error("format", f"got {layout[:20]!r}, expected one of {', '.join(ARRAYS)}")
     nrows, ncols = arrays.shape()
-    data = arrays.numbers("data", {"bsr": 3, "dia": 2}.get(layout, 1), "biuf")
-    first, *second = (arrays.numbers(name, 1, "iu") for name in ARRAYS[layout])
+    data = arrays.numbers("data", {"bsr": 3, "dia": 2}.get(layout, 1), "biuf", shared=True)
+    first, *second = (arrays.numbers(name, 1, "iu", shared=name not in WHOLE) for name in ARRAYS[layout])
     text.check_room(None, max(nrows, ncols))
     if layout == "coo":
         rows, cols, values = first, second[0], data
@@ -104,7 +109,8 @@ def npz_edges(text: Text) -> Edges:
             if ids.size and (ids.min() < 0 or ids.max() >= count):
                 at = int(((ids < 0) | (ids >= count)).argmax())
                 raise arrays.error(name, f"got index {ids[at]}, expected 0..{count - 1}")
-    iso = values.dtype == np.bool_ and bool(values.all())
+    iso = values.dtype == np.bool_ and all(text.ranks.gather(bool(values.all())))
+    before = text.ranks.before(rows.size)
     return Edges(
         rows.astype(np.int64),
         cols.astype(np.int64),
@@ -112,8 +118,9 @@ def npz_edges(text: Text) -> Edges:
         nrows,
         ncols,
         text.name,
-        lambda entry, message: text.error(None, message if entry is None else f"entry {entry}: {message}"),
+        lambda entry, message: text.error(None, message if entry is None else f"entry {before + entry}: {message}"),
         labels=arrays.labels(max(nrows, ncols)),
+        ranks=text.ranks,
     )
 
 
@@ -125,10 +132,12 @@ def _compressed(arrays: _Arrays, layout: str, indices, indptr, data, nrows: int,
     major = ncols if layout == "csc" else nrows // high
     arrays.check_lengths("indices", indices.size == data.shape[0])
     indptr = indptr.astype(np.int64)
-    fits = indptr.size == major + 1 and indptr[0] == 0 and indptr[-1] == indices.size
+    ranks = arrays.text.ranks
+    before, count = ranks.before(indices.size), sum(ranks.gather(indices.size))
+    fits = indptr.size == major + 1 and indptr[0] == 0 and indptr[-1] == count
     if not fits or (np.diff(indptr) < 0).any():
-        raise arrays.error("indptr", f"expected {major + 1:,} numbers that rise from 0 to {indices.size:,}")
-    own = np.repeat(np.arange(major), np.diff(indptr))
+        raise arrays.error("indptr", f"expected {major + 1:,} numbers that rise from 0 to {count:,}")
+    own = np.repeat(np.arange(major), np.diff(indptr.clip(before, before + indices.size)))
     if layout == "csc":
         return indices, own, data
     if layout == "csr":
@@ -144,14 +153,15 @@ def _compressed(arrays: _Arrays, layout: str, indices, indptr, data, nrows: int,
 
 def _diagonals(arrays: _Arrays, offsets, data, nrows: int, ncols: int):
     """Rows, columns and values of dia: column j of the k-th row of data lies on diagonal offsets[k]."""
-    arrays.check_lengths("offsets", offsets.size == data.shape[0])
+    first, last = arrays.text.ranks.share(offsets.size)
+    arrays.check_lengths("offsets", last - first == data.shape[0])
     if np.unique(offsets).size != offsets.size:
         raise arrays.error("offsets", "a diagonal stands there twice")
     limit = np.iinfo(np.int64).max // 2
     if offsets.size and (offsets.min() < -limit or offsets.max() > limit):
         raise arrays.error("offsets", f"expected numbers in {-nrows}..{ncols}")
     cols = np.broadcast_to(np.arange(data.shape[1]), data.shape)
-    rows = cols - offsets.astype(np.int64)[:, None]
+    rows = cols - offsets[first:last].astype(np.int64)[:, None]
     inside = (rows >= 0) & (rows < nrows) & (cols < ncols) & (data != 0)  # as SciPy has it, zeros are filling
     return rows[inside], cols[inside], data[inside]
 
@@ -161,8 +171,10 @@ class _Arrays:
 
     def __init__(self, text: Text):
         self.text = text
+        shared = isinstance(text, Packed)
+        self.size = os.path.getsize(text.path) if shared else len(text.data)
         try:
-            self.archive = zipfile.ZipFile(io.BytesIO(text.data))
+            self.archive = zipfile.ZipFile(text.path if shared else io.BytesIO(text.data))
             self.members = {info.filename.removesuffix(".npy"): info for info in self.archive.infolist()}
         except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, OSError) as error:
             raise text.error(None, f"this is not a .npz file ({error})") from error
@@ -176,33 +188,41 @@ class _Arrays:
         if not agree:
             raise self.error(name, "its length is not that of the other arrays")
 
-    def get(self, name: str) -> np.ndarray:
-        """An array, whatever its type."""
+    def get(self, name: str, shared: bool = False) -> np.ndarray:
+        """An array, whatever its type; if it is `shared`, this process's share of its rows."""
         if name not in self.members:
             raise self.text.error(None, f"there is no array {name!r}; {NOT_OURS}")
         info = self.members[name]
-        if info.file_size > SQUEEZED * len(self.text.data) or not self.text.fits(info.file_size):
+        if info.file_size > SQUEEZED * self.size or not self.text.fits(info.file_size):
             raise self.error(name, f"{info.file_size:,} bytes are more than the file or the memory can hold")
+        shared = shared and self.text.ranks.count > 1
         try:
-            data = self.archive.read(info)
-            file = io.BytesIO(data)
-            version = np.lib.format.read_magic(file)
-            readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-            if version not in readers:
-                raise ValueError(f"version {version[0]}.{version[1]} of NumPy's format")
-            shape, by_columns, dtype = readers[version](file)
+            with self.archive.open(info) as file:
+                version = np.lib.format.read_magic(file)
+                readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+                if version not in readers:
+                    raise ValueError(f"version {version[0]}.{version[1]} of NumPy's format")
+                shape, by_columns, dtype = readers[version](file)
+                if dtype.hasobject:
+                    raise self.error(name, "it holds pickled Python objects, which are not read")
+                count, held = math.prod(shape), info.file_size - file.tell()
+                if any(length < 0 for length in shape) or count * dtype.itemsize != held:
+                    raise self.error(name, f"it promises {count:,} values of {dtype}, the file holds {held:,} bytes")
+                first, last = self.text.ranks.share(shape[0]) if shared else (0, 0)
+                row = held // max(shape[0], 1) if shared and not by_columns else 0
+                _skip(file, first * row)
+                data = file.read((last - first) * row if row else held)
+        except FormatError:
+            raise
         except (*DAMAGE, zipfile.BadZipFile, zlib.error) as error:
             raise self.error(name, f"it is damaged ({str(error)[:80]})") from error
-        if dtype.hasobject:
-            raise self.error(name, "it holds pickled Python objects, which are not read")
-        count = math.prod(shape)
-        held = len(data) - file.tell()
-        if any(length < 0 for length in shape) or count * dtype.itemsize != held:
-            raise self.error(name, f"it promises {count:,} values of {dtype}, the file holds {held:,} bytes")
         if count * dtype.itemsize == 0:
             return np.zeros(tuple(min(length, 1 << 32) if 0 in shape else 1 for length in shape), dtype)
-        values = np.frombuffer(data, dtype, count, file.tell())
+        if row:
+            shape = (last - first, *shape[1:])
+        values = np.frombuffer(data, dtype, math.prod(shape))
         values = values.reshape(shape, order="F" if by_columns else "C")
+        values = values[first:last] if shared and not row else values
         return values.astype(dtype.newbyteorder("="), copy=False)
 
     def word(self, name: str) -> str:
@@ -213,9 +233,9 @@ class _Arrays:
         word = found.reshape(-1)[0]
         return word.decode("utf-8", "replace") if isinstance(word, bytes) else str(word)
 
-    def numbers(self, name: str, ndim: int, kinds: str) -> np.ndarray:
-        """Numbers of these kinds."""
-        found = self.get(name)
+    def numbers(self, name: str, ndim: int, kinds: str, shared: bool = False) -> np.ndarray:
+        """Numbers of these kinds; the own ones if they are `shared`."""
+        found = self.get(name, shared)
         if found.dtype.kind not in kinds or found.ndim != ndim or found.dtype.itemsize > 8 or found.dtype == np.float16:
             what = "integers" if kinds == "iu" else "real numbers"
             raise self.error(name, f"got {found.dtype} of {found.ndim} dimensions, expected {what} of {ndim}")
@@ -237,6 +257,15 @@ class _Arrays:
             got = f"got {found.dtype} of shape {found.shape}"
             raise self.error("labels", f"{got}, expected {count:,} integers or texts")
         return found.astype(object) if found.dtype.kind == "U" else found
+
+
+def _skip(file, count: int) -> None:
+    """Read on without keeping: what was packed must be unpacked to be passed over."""
+    while count:
+        passed = len(file.read(min(count, PIECE)))
+        if not passed:
+            raise EOFError("it ends too early")
+        count -= passed
 
 
 # ---- writing --------------------------------------------------------------------

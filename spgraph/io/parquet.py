@@ -15,7 +15,7 @@ import numpy as np
 from spgraph.io._build import build_matrix
 from spgraph.io._columns import WRITTEN, choose, edge_columns, left_out, number, number_texts
 from spgraph.io._coo import Edges, tidy
-from spgraph.io._text import Text, load
+from spgraph.io._text import Packed, Text, load_packed
 
 __all__ = ["parquet_edges", "parquet_file", "read_parquet"]
 
@@ -67,8 +67,10 @@ def read_parquet(
     ImportError
         If pyarrow is not installed.
     """
-    edges = parquet_edges(load(path, progress), source, target, weight)
-    csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    text = load_packed(path, progress)
+    with text.ranks.together():
+        edges = parquet_edges(text, source, target, weight)
+        csr = tidy(edges, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
     return build_matrix(csr, order)
 
 
@@ -85,20 +87,22 @@ def parquet_edges(text: Text, source=None, target=None, weight=None) -> Edges:
     """The edges of the file as they stand there."""
     pa = _pyarrow(f"read {text.name}")
     try:
-        file = pa.parquet.ParquetFile(pa.BufferReader(text.data))
+        file = pa.parquet.ParquetFile(text.path if isinstance(text, Packed) else pa.BufferReader(text.data))
         names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]  # pandas's
         chosen = choose(names, len(names), source, target, weight, lambda message: text.error(None, message))
         if not text.fits(file.metadata.num_rows * 16 * len(chosen)):
             raise text.error(None, f"{file.metadata.num_rows:,} rows are more than the memory can hold")
-        table = file.read(columns=[names[k] for k in chosen if k is not None])
+        groups = range(*text.ranks.share(file.num_row_groups))
+        before = sum(file.metadata.row_group(k).num_rows for k in range(groups.start))
+        table = file.read_row_groups(list(groups), columns=[names[k] for k in chosen if k is not None])
         columns = [None if k is None else table.column(names[k]).combine_chunks() for k in chosen]
     except (pa.ArrowException, OSError, MemoryError, KeyError, UnicodeDecodeError) as error:
         raise text.error(None, f"this is not a Parquet file, or a damaged one ({str(error)[:100]})") from error
-    edges = _edges(pa, text, columns, [None if k is None else names[k] for k in chosen])
+    edges = _edges(pa, text, before, columns, [None if k is None else names[k] for k in chosen])
     return replace(edges, notes=edges.notes + left_out(names, len(names), chosen))
 
 
-def _edges(pa, text: Text, columns, names) -> Edges:
+def _edges(pa, text: Text, before: int, columns, names) -> Edges:
     first, second = (_plain(pa, column) for column in columns[:2])
     third: Any = None if columns[2] is None else _plain(pa, columns[2])
     u, v = (~np.asarray(column.is_null()) for column in (first, second))
@@ -107,29 +111,31 @@ def _edges(pa, text: Text, columns, names) -> Edges:
     if wrong.any():
         row = int(wrong.argmax())
         empty = [name for name, there in zip(names, (u, v, w)) if name is not None and not there[row]]
-        raise text.error(None, f"row {row + 1}: {' and '.join(map(repr, empty))} null, expected a value")
+        raise text.error(None, f"row {before + row + 1}: {' and '.join(map(repr, empty))} null, expected a value")
     places = np.flatnonzero(v)
     alone = np.flatnonzero(~v)
     ends = [first.take(pa.array(places)), second.take(pa.array(places)), first.take(pa.array(alone))]
 
     def fail(entry, message):
-        return text.error(None, message if entry is None else f"row {places[entry] + 1}: {message}")
+        return text.error(None, message if entry is None else f"row {before + places[entry] + 1}: {message}")
 
     kinds = [_kind(pa, text, column, name) for column, name in ((first, names[0]), (second, names[1]))]
     if kinds[0] != kinds[1]:
         raise text.error(None, f"columns {names[0]!r} and {names[1]!r} hold {kinds[0]} and {kinds[1]}, wanted the same")
     if kinds[0] == "text":
-        rows, cols, labels, n = number_texts(*(ids.to_pylist() for ids in ends))
+        u_texts, v_texts, more = (ids.to_pylist() for ids in ends)
+        rows, cols, labels, n = number_texts(u_texts, v_texts, more, text.ranks)
     else:
         for ids, name in zip(ends, (names[0], names[1], names[0])):
             bad = np.flatnonzero(~((ids.to_numpy() >= 0) & (ids.to_numpy() < 2**63)))
             if bad.size:
                 raise text.error(None, f"column {name!r}: id {ids[int(bad[0])]} is outside 0..2**63-1")
-        rows, cols, labels, n = number(*(ids.to_numpy().astype(np.int64) for ids in ends))
+        u_ids, v_ids, others = (ids.to_numpy().astype(np.int64) for ids in ends)
+        rows, cols, labels, n = number(u_ids, v_ids, others, text.ranks)
     values = np.True_ if third is None else _values(pa, text, third, places, names[2])
-    count = alone.size
+    count = sum(text.ranks.gather(alone.size))
     notes = (f"{count:,} row{'s' * (count > 1)} with a null target: a vertex, no edge",) if count else ()
-    return Edges(rows, cols, values, n, n, text.name, fail, labels=labels, notes=notes)
+    return Edges(rows, cols, values, n, n, text.name, fail, labels=labels, notes=notes, ranks=text.ranks)
 
 
 def _plain(pa, column):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from spgraph.kernels.cpu import _pieces
-from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_for, split_even, split_rows
+from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_for, split_even, split_rows, waiting
 
 __all__ = ["HOST", "Device", "Done", "get_device"]
 
@@ -175,6 +175,9 @@ class Device:
 
     def over_later(self, kernel: Any, count: int, work: int, args: tuple) -> Any:
         """The same, but the results are asked for later, with ``.get()``: a GPU is not waited for until then."""
+        calls = waiting()
+        if calls is not None:
+            return calls.add(kernel, split_even(count, work), work, args)
         return Done(self.over(kernel, count, work, args))
 
     def over_rows(self, kernel: Any, indptr: Any, work: int, args: tuple) -> list:

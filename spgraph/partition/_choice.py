@@ -13,7 +13,7 @@ from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBo
 from spgraph.partition._minimised import border, metis
 from spgraph.partition._owners import biased_random, contiguous, owner_type, random
 
-__all__ = ["assign", "names"]
+__all__ = ["assign", "looks_at_edges", "names"]
 
 _NAMED: dict[str, Callable[..., np.ndarray]] = {
     "contiguous": contiguous,
@@ -24,6 +24,7 @@ _NAMED: dict[str, Callable[..., np.ndarray]] = {
     "metis": metis,
     "border": border,
 }
+_BY_DEGREE = ("contiguous", "contiguous_edges", "random", "random_edges")
 
 
 def names() -> tuple[str, ...]:
@@ -35,6 +36,17 @@ def names() -> tuple[str, ...]:
     ('contiguous', 'contiguous_edges', 'random', 'random_edges', 'biased_random', 'metis', 'border')
     """
     return tuple(_NAMED)
+
+
+def looks_at_edges(partition: Any) -> bool:
+    """Whether a partition, as `assign` takes it, needs to know the edges, not only how many each vertex has.
+
+    Examples
+    --------
+    >>> looks_at_edges("random_edges"), looks_at_edges("metis"), looks_at_edges([0, 1, 1])
+    (False, True, False)
+    """
+    return callable(partition) or (isinstance(partition, str) and partition not in _BY_DEGREE)
 
 
 def assign(partition: Any, indptr: Any, indices: Any, parts: int, *, seed: int = 0) -> np.ndarray:

@@ -94,6 +94,18 @@ class Layout:
         return found
 
 
+    def listed(self, device: Device) -> Partition:
+        """The same with ids at hand, also where they are the positions: kernels take those of all operands or none."""
+        if self.order is not None:
+            return self.whole(device)
+        found = self._wholes.get(device)
+        if found is None:
+            with device:
+                ids = device.xp.arange(self.size, dtype=np.int64)
+                found = self._wholes[device] = Partition(ids, self.name, device=device)
+        return found
+
+
 class Piece(Partition):
     """The vertices that one part owns: global ids of local numbers 0..count, some of the n that there are."""
 

@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from spgraph.block import VectorBlock
 from spgraph.engine import matrix_build, matrix_elementwise, matrix_reduce, matrix_structure
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_common import shallow
 from spgraph.engine.parts.align import mask_block, mask_pieces
 from spgraph.engine.parts.vectors import combined, vector_chain
 from spgraph.engine.vector_elementwise import Leaf
+from spgraph.engine.vector_write import write
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.vector_parts import VectorParts
+from spgraph.exchange.whole import devices_of, to_owners
 
 __all__ = [
     "build_matrix",
@@ -58,8 +61,13 @@ def _meet(out: MatrixParts, mask: Mask | None, *operands: MatrixParts) -> list[A
     """All into the layouts of the first operand (None to keep what is in no operand); the mask of each part."""
     rows, cols = operands[0].rows, operands[0].cols
     for other in (*operands[1:], out, mask_block(mask)):
-        if other is not None:
+        if other is None or (other.rows is rows and other.cols is cols):
+            continue
+        if other.nvals:
             other.rehome(rows, cols)
+        else:
+            other.rows, other.cols = rows, cols
+            other.clear()
     return mask_pieces(mask, len(out.pieces))
 
 
@@ -80,7 +88,8 @@ def matrix_apply(
     pieces = [shallow(piece) for piece in out.pieces] if out is A else out.pieces
     for piece, piece_mask, (_, operand) in zip(pieces, masks, A.on_each()):
         matrix_elementwise.matrix_apply(piece, piece_mask, accum, replace, operand, False, op, left, right, thunk)
-    out.take(pieces)
+    stays = A.symmetric and mask is None and accum is None and not (op is not None and op.positional)
+    out.take(pieces, True if stays else None)
 
 
 def matrix_select(
@@ -126,12 +135,38 @@ def some_entries(A: MatrixParts, a_t: bool, count: int) -> MatrixParts:
 def matrix_reduce_rows(
     out: VectorParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, a_t: bool, monoid
 ) -> None:
-    A = A.oriented(a_t)
-    T = VectorParts(A.nrows, monoid.type.np_type, A.device, A.rows)
-    for (_, piece), rows in zip(T.on_each(), A.pieces):
-        matrix_reduce.matrix_reduce_rows(piece, None, None, False, rows, False, monoid)
-    T.stay()
+    if a_t and not A.has_transpose:
+        T = _columns(A, monoid)
+    else:
+        A = A.oriented(a_t)
+        T = VectorParts(A.nrows, monoid.type.np_type, A.device, A.rows)
+        for (_, piece), rows in zip(T.on_each(), A.pieces):
+            matrix_reduce.matrix_reduce_rows(piece, None, None, False, rows, False, monoid)
+        T.stay()
     vector_chain(out, mask, accum, replace, Leaf(T))
+
+
+def _columns(A: MatrixParts, monoid) -> VectorParts:
+    """The sum of each column: of each device's rows first, then of those at the column's owner."""
+    group, leaders = A.device, devices_of(A.device)
+    partial: dict[int, VectorBlock] = {}
+    for part, (device, rows) in zip(group.mine, A.on_each()):
+        sums = VectorBlock(A.ncols, monoid.type.np_type, rows.cols, device)
+        matrix_reduce.matrix_reduce_rows(sums, None, None, False, rows, True, monoid)
+        if leaders[part] in partial:
+            write(partial[leaders[part]], None, monoid.binaryop, False, sums)
+        else:
+            partial[part] = sums
+    for sums in partial.values():
+        with sums.device:
+            sums.to_bitmap().expand()
+    T = VectorParts(A.ncols, monoid.type.np_type, group, A.cols)
+    for blocks, (_, piece) in zip(to_owners([partial.get(part) for part in group.mine], A.cols), T.on_each()):
+        for block in blocks:
+            block.partition = piece.partition
+            write(piece, None, monoid.binaryop, False, block)
+    T.stay()
+    return T
 
 
 def matrix_reduce_scalar(A: MatrixParts, monoid):

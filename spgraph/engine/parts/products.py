@@ -20,8 +20,9 @@ from spgraph.block import VectorBlock
 from spgraph.engine import vector_products
 from spgraph.engine.mask import Mask
 from spgraph.engine.parts.align import mask_pieces
-from spgraph.exchange.border import Border, border_of
+from spgraph.exchange.border import Border, border_of, sharing_of
 from spgraph.exchange.matrix_parts import MatrixParts
+from spgraph.exchange.near import NearBorder
 from spgraph.exchange.vector_parts import VectorParts
 
 __all__ = ["mxv"]
@@ -61,10 +62,10 @@ def mxv(
     if border is not None:
         _scatter(border, out, mask, masks, accum, replace, u, semiring, notes, how)
     else:
-        border = border_of(A.oriented(transposed), A.device.duplicate())
-        pushed, shared = _shared(border, u, limit)
+        sharing = sharing_of(A.oriented(transposed))
+        pushed, shared = _shared(sharing, u, limit)
         way = "push" if pushed else "pull"
-        for (_, piece), block, ext, piece_mask, note in zip(out.on_each(), border.blocks, shared, masks, notes):
+        for (_, piece), block, ext, piece_mask, note in zip(out.on_each(), sharing.blocks, shared, masks, notes):
             vector_products.mxv(
                 piece, piece_mask, accum, replace, block, False, ext, semiring, changed=note, direction=way, **how
             )
@@ -103,12 +104,12 @@ def _scattered_by(A: MatrixParts, transposed: bool) -> Border | None:
     # between GPUs a superstep of messages costs what making the transpose does within few of them
     if transposed and not A.has_transpose and not (group.transport.direct and A.can_transpose):
         return border_of(A, duplicate)
-    if border_of(A.oriented(transposed), duplicate).can_push:
+    if sharing_of(A.oriented(transposed)).can_push:
         return None
     return border_of(A.oriented(not transposed), duplicate)
 
 
-def _shared(border: Border, u: VectorParts, limit: float | None) -> tuple[bool, list[VectorBlock]]:
+def _shared(border: Border | NearBorder, u: VectorParts, limit: float | None) -> tuple[bool, list[VectorBlock]]:
     """Whether to push, and what each part has of u. Only when a list is there its edges are known."""
     if limit is None:
         return False, border.share(u, False)

@@ -6,23 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from semirings.exceptions import IndexOutOfBound, InvalidValue
 from spgraph.block import VectorBlock
-from spgraph.engine import pointers, vector_elementwise, vector_structure
+from spgraph.engine import vector_elementwise, vector_sparse, vector_structure
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
+from spgraph.engine.operators import total_of
 from spgraph.engine.parts.align import align, mask_block, mask_pieces
-from spgraph.engine.vector_elementwise import Apply, Leaf
-from spgraph.exchange.route import route
+from spgraph.engine.vector_elementwise import Apply, Leaf, Plan, dtype_of, planned_chain, planned_reduce
 from spgraph.exchange.take import take
-from spgraph.exchange.vector_parts import VectorParts, piece_coo
+from spgraph.exchange.vector_parts import VectorParts
+from spgraph.kernels.cpu._threads import together
 
 __all__ = [
     "build_vector",
-    "combine_at",
-    "gather",
     "inner",
-    "pointer_jump",
     "vector_assign",
     "vector_chain",
     "vector_coo",
@@ -37,13 +34,6 @@ __all__ = [
 
 
 # ---- part by part -------------------------------------------------------------
-def _leaves(tree: Any) -> list[VectorParts]:
-    kind = type(tree)
-    if kind is Leaf:
-        return [tree.block]
-    return _leaves(tree.child) if kind is Apply else _leaves(tree.l) + _leaves(tree.r)
-
-
 def _part(tree: Any, a: int) -> Any:
     """The tree over the a-th pieces of its operands."""
     kind = type(tree)
@@ -54,11 +44,24 @@ def _part(tree: Any, a: int) -> Any:
     return tree._replace(l=_part(tree.l, a), r=_part(tree.r, a))
 
 
+def _of_part(plan: Plan, a: int) -> Plan:
+    """The plan over the a-th pieces."""
+    return plan.over([block.pieces[a] for block in plan.blocks], lambda: _part(plan.tree, a))
+
+
 def vector_chain(out: VectorParts, mask: Mask | None, accum, replace: bool, tree) -> None:
-    align(*_leaves(tree), out, mask_block(mask))
+    plan = Plan(tree)
+    align(*plan.blocks, out, mask_block(mask))
     masks = mask_pieces(mask, len(out.pieces))
-    for a, (_, piece) in enumerate(out.on_each()):
-        vector_elementwise.vector_chain(piece, masks[a], accum, replace, _part(tree, a))
+    # a Leaf may be taken over; longer vectors than bitmaps are for are evaluated step by step
+    simple = type(tree) is Leaf or out.size > vector_sparse.BITMAP_LIMIT
+    dtype = dtype_of(tree)
+    with together():
+        for a, (_, piece) in enumerate(out.on_each()):
+            if simple:
+                vector_elementwise.vector_chain(piece, masks[a], accum, replace, _part(tree, a))
+            else:
+                planned_chain(piece, masks[a], accum, replace, _of_part(plan, a), dtype)
     out.stay()
 
 
@@ -91,23 +94,23 @@ class _Total:
 
 def combined(totals: list, monoid):
     """The totals of all parts as one, None where there is nothing."""
-    found = [total for total in totals if total is not None]
-    if not found:
-        return None
-    total, dtype = found[0], monoid.type.np_type
-    if not monoid.terminal_any:
-        for other in found[1:]:
-            total = dtype.type(monoid.binaryop.numpy(total, other))
-    return total
+    return total_of([total for total in totals if total is not None], monoid)
 
 
 def vector_reduce_later(tree, monoid) -> _Total:
     if isinstance(tree, VectorParts):
         tree = Leaf(tree)
-    leaves = _leaves(tree)
-    align(*leaves)
-    parts = [vector_elementwise.vector_reduce_later(_part(tree, a), monoid) for a, _ in enumerate(leaves[0].on_each())]
-    return _Total(parts, monoid, leaves[0].device.transport)
+    plan = Plan(tree)
+    first = plan.blocks[0]
+    align(*plan.blocks)
+    parts: list[Any] = []
+    with together():
+        for a, (_, piece) in enumerate(first.on_each()):
+            if piece.size > vector_sparse.BITMAP_LIMIT:
+                parts.append(vector_elementwise.vector_reduce_later(_part(tree, a), monoid))
+            else:
+                parts.append(planned_reduce(_of_part(plan, a), monoid))
+    return _Total(parts, monoid, first.device.transport)
 
 
 def vector_reduce(tree, monoid):
@@ -197,8 +200,9 @@ def vector_assign(
             vector_chain(out, mask, accum, replace, Leaf(value))
             return
         align(out, mask_block(mask))
-        for piece_mask, (_, piece) in zip(mask_pieces(mask, len(out.pieces)), out.on_each()):
-            vector_structure.vector_assign(piece, piece_mask, accum, replace, value, Index.of_all(piece.size))
+        with together():
+            for piece_mask, (_, piece) in zip(mask_pieces(mask, len(out.pieces)), out.on_each()):
+                vector_structure.vector_assign(piece, piece_mask, accum, replace, value, Index.of_all(piece.size))
         out.stay()
         return
     if sub:
@@ -221,98 +225,3 @@ def vector_assign(
 def _at(v: VectorParts, places: list) -> list[VectorBlock]:
     """Entries of v at some of its positions, given as arrays of the host, for each part."""
     return take(v, v.device.dealt([v.layout.positions(own) for own in places]))
-
-
-# ---- vectors of positions ----------------------------------------------------------------
-def gather(out: VectorParts, mask: Mask | None, accum, replace: bool, u: VectorParts, p: VectorParts) -> None:
-    _check_pointers("v[p]", p, u.size)
-    align(p, out, mask_block(mask))
-    vector_chain(out, mask, accum, replace, Leaf(_gathered(u, p)))
-
-
-def _gathered(u: VectorParts, p: VectorParts) -> VectorParts:
-    """u(p(i)) for the entries of p, as p lies."""
-    lists = []
-    for device, piece in p.on_each():
-        listed = piece.copy().to_sparse().expand()
-        lists.append((listed, u.layout.whole(device).locals_of(listed.values.astype(np.int64))))
-    found = take(u, [positions for _, positions in lists])
-    T = VectorParts(p.size, u.dtype, p.device, p.layout)
-    for (device, piece), (listed, _), values in zip(T.on_each(), lists, found):
-        if not values.nvals:
-            continue
-        if values.format == "full":
-            piece.set_sparse(listed.indices, values.values, sorted=listed.sorted)
-        else:
-            kept = device.xp.flatnonzero(values.present)
-            piece.set_sparse(listed.indices[kept], values.values[kept], sorted=listed.sorted)
-        if piece.nvals == piece.size:
-            piece.to_bitmap()
-    return T
-
-
-def combine_at(out: VectorParts, accum, p: VectorParts, x: VectorParts) -> None:
-    _check_pointers("v(accum)[p] << x", p, out.size)
-    p = p.copy() if p is out else p
-    x = x.copy() if x is out or x is p else x
-    align(p, x)
-    keyed = []
-    for (device, one), other in zip(p.on_each(), x.pieces):
-        xp = device.xp
-        one, other = one.copy().to_bitmap().expand(), other.copy().to_bitmap().expand()
-        there = xp.ones(one.size, np.uint8) if one.format == "full" else one.present
-        there = there if other.format == "full" else there & other.present
-        kept = xp.flatnonzero(there)
-        keyed.append((out.layout.whole(device).locals_of(one.values[kept].astype(np.int64)), other.values[kept]))
-    for (device, piece), (local, values) in zip(out.on_each(), route(out.layout, keyed)):
-        targets, terms = (
-            VectorBlock(local.size, np.int64, device=device),
-            VectorBlock(local.size, x.dtype, device=device),
-        )
-        if local.size:
-            targets.set_full(piece.partition.globals_of(local).astype(np.int64, copy=False))
-            terms.set_full(values)
-            pointers.combine_into(piece, accum, targets, terms)
-    out.stay()
-
-
-def pointer_jump(out: VectorParts, mask: Mask | None, accum, replace: bool, u: VectorParts) -> None:
-    gather_ = u.device.transport.gather
-    if u.nvals < u.size:
-        raise InvalidValue(f"pointer_jump: v has {u.nvals} entries for {u.size} positions, wanted one for each")
-    wrong = []
-    for device, piece in u.on_each():
-        ids, values = piece_coo(piece)
-        wrong.append(int(device.xp.count_nonzero((values < 0) | (values > ids))))
-    found = sum(gather_(wrong))
-    if found:
-        raise InvalidValue(f"pointer_jump: {found} values of v are negative or larger than their position; wanted "
-                           "v(i) in [0, i], which leads to an end")
-    ends = u.copy()
-    while True:
-        further = _gathered(ends, ends)
-        same = [
-            bool((one.to_bitmap().expand().values == other.to_bitmap().expand().values).all())
-            for (_, one), other in zip(ends.on_each(), further.pieces)
-        ]
-        if all(gather_(same)):
-            break
-        ends = further
-    vector_chain(out, mask, accum, replace, Leaf(ends))
-
-
-def _check_pointers(function: str, p: VectorParts, size: int) -> None:
-    """Raise IndexOutOfBound unless all entries of p are in [0, size)."""
-    outside = []
-    for device, piece in p.on_each():
-        values = (
-            piece.values
-            if piece.format != "bitmap" or piece.iso
-            else piece.values[device.xp.flatnonzero(piece.present)]
-        )
-        bad = (values < 0) | (values >= size)
-        found = (int(bad[0]) * piece.nvals if piece.iso else int(device.xp.count_nonzero(bad))) if piece.nvals else 0
-        outside.append(found)
-    found = sum(p.device.transport.gather(outside))
-    if found:
-        raise IndexOutOfBound(f"{function}: {found} values of p are no position of v, which has size {size}")

@@ -38,9 +38,10 @@ def row_offsets(counts: np.ndarray) -> np.ndarray:
     >>> row_offsets(np.array([2, 0, 1]))
     array([0, 2, 2, 3], dtype=int32)
     """
-    indptr = np.zeros(counts.size + 1, np.int64)
-    np.cumsum(counts, out=indptr[1:])
-    return indptr.astype(np.int32) if indptr[-1] < 2**31 - 1 else indptr
+    dtype = narrow(int(counts.sum(dtype=np.int64)))
+    indptr: np.ndarray = np.zeros(counts.size + 1, dtype)
+    np.cumsum(counts, dtype=dtype, out=indptr[1:])
+    return indptr
 
 
 def produce_rows(kernel, work, args, rooms, index_dtype, value_dtype, *, costs=None, scratch=tuple, idle=None):
@@ -56,7 +57,7 @@ def produce_rows(kernel, work, args, rooms, index_dtype, value_dtype, *, costs=N
     rooms : ndarray, shape (rows + 1,)
         Running sum of upper bounds of the entries of each row.
     index_dtype, value_dtype : dtype
-        value_dtype None: there are no values (all are equal).
+        Of column numbers, which are more than a row has entries. value_dtype None: there are no values (all are equal).
     costs : ndarray, shape (rows + 1,), optional
         Running sum of each row's work, if that is not like `rooms`.
     scratch : callable
@@ -69,7 +70,7 @@ def produce_rows(kernel, work, args, rooms, index_dtype, value_dtype, *, costs=N
     indptr, indices, values
         values is None if value_dtype is.
     """
-    counts = np.zeros(rooms.size - 1, np.int64)
+    counts = np.zeros(rooms.size - 1, index_dtype)
     idle = [] if idle is None else idle
     task = _Produce(kernel, args, rooms, scratch, idle, counts, index_dtype, value_dtype)
     bounds = _halved(split_rows(rooms if costs is None else costs, work), rooms)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 
@@ -19,14 +20,15 @@ import numpy as np
 
 from semirings.exceptions import InvalidValue
 
-__all__ = ["parallel_calls", "parallel_for", "set_threads", "split_even", "split_rows", "threads"]
+__all__ = ["parallel_calls", "parallel_for", "set_threads", "split_even", "split_rows", "threads", "together",
+           "waiting"]
 
 CHUNKS_PER_THREAD = 8
 PARALLEL_WORK = 60_000  # entries below which a second thread costs more than it saves (wake-up: about 40 us)
 
 _workers: list = []
 _busy = threading.Lock()
-_setting = threading.local()  # count: of the calling thread, as the context is; absent: not asked for yet
+_setting = threading.local()  # of the calling thread. count: as the context is; absent: not asked for yet; together
 
 
 def _default() -> int:
@@ -87,6 +89,78 @@ def parallel_calls(kernel, work: int, calls: list[tuple]) -> list:
     if threads() == 1 or len(calls) == 1 or not kernel.ready(work):
         return [kernel(work, *args) for args in calls]
     return _spread(kernel.fn, calls)
+
+
+class _Together:
+    """Calls of kernels over ranges that wait, to be spread over the threads at once.
+
+    Several parts of one CPU run the same kernel one after the other, each on little work: waking the threads for each
+    of them would cost as much as the work.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list = []  # (kernel, bounds, work, args, result)
+
+    def add(self, kernel, bounds, work: int, args: tuple) -> _Result:
+        """Let a call wait."""
+        result = _Result(self)
+        self._calls.append((kernel, bounds, work, args, result))
+        return result
+
+    def run(self) -> None:
+        """Run what waits."""
+        calls, self._calls = self._calls, []
+        for kernel in dict.fromkeys(call[0] for call in calls):
+            same = [call for call in calls if call[0] is kernel]
+            work = sum(call[2] for call in same)
+            ranges = [(lo, hi, *args) for _, bounds, _, args, _ in same for lo, hi in bounds]
+            run = parallel_calls if work >= PARALLEL_WORK else _one_by_one
+            results = iter(run(kernel, work, ranges))
+            for _, bounds, _, _, result in same:
+                result.results = [next(results) for _ in bounds]
+
+
+class _Result:
+    """What a call that waits will have returned; see `kernels.device.Done`."""
+
+    __slots__ = ("_together", "results")
+
+    def __init__(self, calls: _Together):
+        self._together = calls
+        self.results: list | None = None
+
+    def get(self) -> list:
+        """The results, one per range."""
+        if self.results is None:
+            self._together.run()
+        return self.results  # type: ignore[return-value]
+
+    def ready(self) -> bool:
+        """Whether `get` returns at once."""
+        return self.results is not None
+
+
+def _one_by_one(kernel, work: int, calls: list[tuple]) -> list:
+    return [kernel(work, *args) for args in calls]
+
+
+def waiting() -> _Together | None:
+    """Where calls of this thread wait at the moment, if they do."""
+    return getattr(_setting, "together", None)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Calls whose results are asked for later wait until one is, or until the end."""
+    if waiting() is not None:
+        yield
+        return
+    calls = _setting.together = _Together()
+    try:
+        yield
+    finally:
+        _setting.together = None
+        calls.run()
 
 
 class _Worker:

@@ -7,6 +7,7 @@ computed only where it is present. Three loops share that body:
 * ``chain_write``: over all positions, with mask, accumulator and write, in place on C;
 * ``chain_list``: over a list that bounds the result (a sparse operand of an
   intersection), giving a list that starts at ``oidx[lo]``;
+* ``chain_each``: the same where every entry of the list has a value, which comes at its place in ``ovals``;
 * ``chain_reduce``: over all positions (or a list), combining what is present by a monoid.
 
 Data encoding: leaves and the statements for one position as in `kernels.trees`.
@@ -115,6 +116,18 @@ def chain_list(lo, hi, tidx, gid, mpresent, mvals, oidx, ovals, LEAVES):
     return count - lo
 """
 
+_EACH = """
+def chain_each(lo, hi, tidx, gid, ovals, LEAVES):
+    for q in range(lo, hi):
+        n = tidx[q]
+        if GLOBAL:
+            i = gid[n]
+        else:
+            i = n
+        BODY
+        ovals[q] = STORE(RESULT)
+"""
+
 _REDUCE = """
 def chain_reduce(lo, hi, tidx, gid, LEAVES):
     count = 0
@@ -142,7 +155,7 @@ def chain_reduce(lo, hi, tidx, gid, LEAVES):
     return count, total
 """
 
-_LOOPS = {"write": _WRITE, "list": _LIST, "reduce": _REDUCE}
+_LOOPS = {"write": _WRITE, "list": _LIST, "each": _EACH, "reduce": _REDUCE}
 
 
 def chain_kernel(loop: str, tree, leaves: int, result_dtype, consts: dict, ops: dict) -> Kernel:
@@ -150,7 +163,7 @@ def chain_kernel(loop: str, tree, leaves: int, result_dtype, consts: dict, ops: 
 
     Parameters
     ----------
-    loop : {"write", "list", "reduce"}
+    loop : {"write", "list", "each", "reduce"}
     tree : LeafNode, AppliedNode or EwiseNode
     leaves : int
         Number of operands.

@@ -42,10 +42,10 @@ def select_rows(lo, hi, indptr, indices, values, s, rows, cols, counts, out_indi
             gj = cols[j] if MAPPED else j
             x = values[0] if X_ISO else values[p]
             keep = KEEP(x, s, gi, gj)
+            out_indices[q] = j  # whether or not it is kept: a store costs less than a branch that is hard to foresee
+            if VALUES:
+                out_values[q] = x
             if keep:
-                out_indices[q] = j
-                if VALUES:
-                    out_values[q] = x
                 q += 1
         counts[i] = q - start
     return q

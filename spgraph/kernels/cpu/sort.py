@@ -29,6 +29,7 @@ __all__ = [
     "coo_to_csr",
     "count_duplicates",
     "gather_rows",
+    "own_first",
     "permute_csr",
     "row_numbers",
     "sort_rows",
@@ -112,6 +113,28 @@ def rows_gather(lo, hi, source, indptr, indices, values, out_indptr, out_indices
             if VALUES:
                 out_values[q] = values[p]
             q += 1
+
+
+def rows_own_first(lo, hi, indptr, indices, values, first, last, target, out_indices, out_values):
+    """In each row the columns first..last, then those before, then those after; column j becomes target[j]."""
+    for i in range(lo, hi):
+        begin = indptr[i]
+        end = indptr[i + 1]
+        own = begin
+        while own < end and indices[own] < first:
+            own += 1
+        after = own
+        while after < end and indices[after] < last:
+            after += 1
+        for p in range(begin, end):
+            q = p
+            if p < own:
+                q = p + (after - own)
+            elif p < after:
+                q = p - (own - begin)
+            out_indices[q] = target[indices[p]]
+            if VALUES:
+                out_values[q] = values[p]
 
 
 def coo_disorder(lo, hi, rows, cols):
@@ -294,6 +317,19 @@ def permute_csr(nrows, ncols, indptr, indices, values, row_source, col_target):
     if col_target is not None:
         indptr, indices, values = sort_rows(nrows, ncols, indptr, indices, values, col_target)
     return indptr, indices, values
+
+
+def own_first(nrows, ncols, indptr, indices, values, first, last, target):
+    """Columns mapped by `target`, which keeps their order but for first..last, which become 0, 1, ...
+
+    Rows stay sorted.
+    """
+    kernel = _kernel(rows_own_first, VALUES=values is not None)
+    out_indices = np.empty(indices.size, target.dtype)
+    out_values = NOTHING if values is None else np.empty(indices.size, values.dtype)
+    parallel_for(kernel, split_rows(indptr, indices.size), indices.size, (
+        indptr, indices, given(values), first, last, target, out_indices, out_values))
+    return indptr, out_indices, None if values is None else out_values
 
 
 # ---- from coordinates ---------------------------------------------------------

@@ -86,6 +86,28 @@ KERNEL {
     publish(a);
 }
 
+// The value at every entry of the list `tidx`, where the tree has one everywhere: in the list's order.
+//== chain_each(tidx, gid, ovals, LEAVES) blocks_per_sm=4
+KERNEL {
+    constexpr i64 SPAN = BLOCK * TOGETHER;
+    for (i64 start = blockIdx.x * SPAN; start < a.n; start += gridDim.x * SPAN) {
+        i64 n[TOGETHER];
+        TREE value[TOGETHER];
+        #pragma unroll
+        for (int k = 0; k < TOGETHER; k++) n[k] = a.tidx[min(start + threadIdx.x + BLOCK * k, a.n - 1)];
+        #pragma unroll
+        for (int k = 0; k < TOGETHER; k++) {
+            const i64 q = min(start + threadIdx.x + BLOCK * k, a.n - 1);
+            evaluate(a, n[k], q, global_id(a, n[k]), value[k]);
+        }
+        #pragma unroll
+        for (int k = 0; k < TOGETHER; k++) {
+            const i64 q = start + threadIdx.x + BLOCK * k;
+            if (q < a.n) a.ovals[q] = STORE(value[k]);
+        }
+    }
+}
+
 // Everything that is present combined by a monoid; returns how many there are (where a terminal value stopped it: at
 // least one, if any) and the total's bits. For a given grid the order is always the same.
 //== chain_reduce(tidx, gid, LEAVES) returns=2 value=ADD blocks_per_sm=4

@@ -53,14 +53,15 @@ KERNEL {
     report<true>(a, wrong);
 }
 
-//== jump(local, out)
+// Positions from `first` on; those before may be read.
+//== jump(first, local, out)
 DEVICE i64 next(const Args& a, i64 id) {
     i64 at = id;
     if constexpr (GLOBAL) at = (i64)load(a.local + id);
     return (i64)peek(a.out + at);
 }
 KERNEL {
-    for (i64 at = item(1); at < a.n; at += items(1)) {
+    for (i64 at = a.first + item(1); at < a.first + a.n; at += items(1)) {
         i64 to = (i64)peek(a.out + at);
         for (i64 then = next(a, to); then != to; then = next(a, to)) {
             poke(a.out + at, then);

@@ -140,6 +140,11 @@ class Sorting:
             row_source, indptr, indices, NOTHING, col_target, out_indptr, keys, NOTHING, positions))
         return self._finish(out_indptr, keys, positions, values)
 
+    def own_first(self, nrows: int, ncols: int, indptr: Any, indices: Any, values: Any, first: int, last: int,
+                  target: Any) -> tuple:
+        """Columns mapped by `target`, those of first..last come first; see `kernels.cpu.sort.own_first`."""
+        return self.sort_rows(nrows, ncols, indptr, indices, values, target)
+
     # ---- from coordinates -----------------------------------------------------------------
     def coo_to_csr(self, nrows: int, ncols: int, rows: Any, cols: Any, values: Any) -> tuple:
         """CSR of coordinates in any order; duplicates stay, side by side in the order given.

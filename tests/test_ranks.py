@@ -1,0 +1,123 @@
+"""Several processes that ``mpiexec`` starts: what they load, send and write together, and how they end.
+
+Programs that are longer than some lines stand in `tests/ranks`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spgraph as sg
+
+MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+PROGRAMS = Path(__file__).parent / "ranks"
+pytestmark = [
+    pytest.mark.cpu("each process has the CPU"),
+    pytest.mark.skipif(MPIEXEC is None, reason="mpiexec is not there (pip install mpi4py mpich)"),
+]
+
+
+def start(count: int, *command: str, seconds: int = 300) -> subprocess.CompletedProcess:
+    assert MPIEXEC is not None
+    env = {name: value for name, value in os.environ.items() if name != sg.context.VARIABLE}
+    return subprocess.run([MPIEXEC, "-n", str(count), sys.executable, *command], capture_output=True, text=True,
+                          timeout=seconds, check=False, env=env)  # fmt: skip
+
+
+def all_say(count: int, word: str, program: str, *arguments: str) -> None:
+    done = start(count, str(PROGRAMS / program), *arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(word) == count, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("count", [2, 4])
+class TestLoading:
+    def test_files(self, count: int, tmp_path: Path):
+        all_say(count, "all the same", "loading.py", str(tmp_path))
+
+    def test_generators(self, count: int):
+        all_say(count, "generated", "generating.py")
+
+    def test_memory_is_a_share(self, count: int, tmp_path: Path):
+        """Peak below 2.3 shares of one process's peak (measured: 1.2 to 1.9), where all of it would be 2 or 4."""
+        room = {2: "1.9", 4: "2.3"}[count]
+        done = start(count, str(PROGRAMS / "memory.py"), str(tmp_path), room)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def test_messages(self, count: int):
+        all_say(count, "delivered", "messages.py")
+
+    def test_writing(self, count: int, tmp_path: Path):
+        all_say(count, "written", "writing.py", str(tmp_path))
+
+
+class TestErrors:
+    def test_a_bad_line_in_the_share_of_one(self, tmp_path: Path):
+        path = tmp_path / "bad.gr"
+        lines = [f"a {k % 900 + 1} {k % 899 + 2} 3" for k in range(40000)]
+        lines[31000] = "a 5 six 7"
+        path.write_text("\n".join(["p sp 1000 40000", *lines, ""]))
+        done = start(4, "-c", f"import spgraph as sg\nsg.io.read({str(path)!r}, dup_op='min')")
+        assert done.returncode != 0
+        assert done.stderr.count("bad.gr, line 31002: got 'six', expected an integer") == 1, done.stderr
+        assert done.stderr.count("Traceback") == 1, done.stderr
+
+    def test_an_error_that_is_caught_is_caught_by_all(self):
+        text = ("import spgraph as sg\ntry:\n    sg.io.read('/no/such.mtx')\nexcept FileNotFoundError as error:\n"
+                "    assert error.filename == '/no/such.mtx'\nprint('still here', sg.generators.path(5).nvals)")
+        done = start(3, "-c", text)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("still here 8") == 3
+
+
+HEAD = "import os, sys, time, spgraph as sg\nfrom spgraph.exchange.launch import rank\nA = sg.generators.path(9)\n"
+
+
+class TestTheEnd:
+    """A process that fails, or leaves, ends all with one message."""
+
+    @pytest.mark.parametrize(("text", "code", "words"), [
+        ("if rank() == 1: raise ValueError('this one fails')", 1, "ValueError: this one fails"),
+        ("if rank() == 1: sys.exit(3)", 3, ""),
+        ("if rank() == 1: sys.exit('no more')", 1, "no more"),
+        ("if rank() == 1: raise SystemExit(0)", 1, "process 1 has come to the end of its program, but process 0 waits"),
+        ("if rank() == 1: sys.exit()", 1, "process 1 has come to the end of its program, but process 0 waits"),
+        ("if rank(): sys.exit(0)", 1, "has come to the end of its program, but process 0 waits for it in an operation"),
+        ("if rank() == 0: A.nvals", 1, "process 1 has come to the end of its program, but process 0 waits"),
+    ])  # fmt: skip
+    def test_of_one_is_that_of_all(self, text: str, code: int, words: str):
+        done = start(2, "-c", HEAD + text + "\nif rank() == 0: A.nvals\nprint('on')", seconds=60)
+        assert done.returncode == code, done.stderr
+        assert not words or done.stderr.count(words) == 1, done.stderr
+
+    def test_of_one_that_is_killed(self):
+        done = start(2, "-c", HEAD + "if rank() == 1: os.kill(os.getpid(), 9)\nprint(A.nvals)", seconds=60)
+        assert done.returncode != 0
+        assert "KILLED" in (done.stdout + done.stderr).upper()
+
+    def test_who_is_slow_is_waited_for(self):
+        done = start(3, "-c", HEAD + "if rank() == 1: time.sleep(1.5)\nprint('ended', A.nvals)", seconds=60)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("ended 16") == 3
+        done = start(3, "-c", HEAD + "A.nvals\nif rank() == 1: time.sleep(1.5)\nprint('ended')", seconds=60)
+        assert (done.returncode, done.stdout.count("ended")) == (0, 3), done.stderr
+
+    def test_of_the_command(self, tmp_path: Path):
+        path = tmp_path / "levels.csv"
+        command = ("-m", "spgraph", "run", "bfs", "grid:5x4", "--source", "0", "--output", str(path))
+        done = start(2, *command)
+        assert done.returncode == 0, done.stderr
+        assert re.fullmatch(r"vertex,level\n(\d+,\d+\n){1,20}", path.read_text())
+        done = start(3, "-m", "spgraph", "run", "cc", "rmat:8", "--validate", "--json", "--repeat", "0")
+        assert json.loads(done.stdout)["valid"] is True, done.stderr
+        done = start(2, "-m", "spgraph", "run", "bfs", str(tmp_path / "missing.mtx"))
+        assert done.returncode != 0
+        assert done.stderr.count("missing.mtx: no such file") == 1
