@@ -126,12 +126,14 @@ def test_frontiers_and_edges(name: str, count: int, direction: str):
     t, plain, A = traced_bfs(count, name, direction=direction)
     wanted = levels(plain, source_of(plain))
     assert sums(t, "frontier") == [frontier.size for frontier in wanted]
-    assert sums(t, "edges") == looked_at(A, plain, [direction] * len(wanted), name == "directed" and count > 1)
+    scattered = name == "directed" and count > 1 and not A._device.transport.direct  # GPUs make the transpose at once
+    assert sums(t, "edges") == looked_at(A, plain, [direction] * len(wanted), scattered)
     assert t.supersteps == len(wanted)
     assert {one.direction for one in t.records if one.edges} <= {direction}
     assert {one.part for one in t.records} == set(range(count))
 
 
+@pytest.mark.cpu("what a step costs there decides")
 @pytest.mark.parametrize("count", COUNTS)
 def test_auto_says_which_direction(count: int):
     """Whatever the engine chose, edges are those of that direction."""
@@ -504,6 +506,7 @@ def test_pandas():
     assert frame["seconds"].dtype == float
 
 
+@pytest.mark.cpu("what a step costs there decides in which directions it goes")
 def test_plot():
     plt = pytest.importorskip("matplotlib.pyplot")
     t, _, _ = traced_bfs(3, "large")
@@ -692,8 +695,9 @@ def test_auto_moves_no_more_than_either(name: str, partition: str):
                 with sg.trace() as t:
                     sg.algorithms.bfs(A, source_of(plain)) if algorithm == "bfs" else sg.algorithms.pagerank(A)
             moved[exchange, algorithm] = t.bytes.sum()
+            words = 3 * len(t.messages) if A._device.transport.direct else 0  # bits are stored as 32-bit words
     for algorithm in ("bfs", "pagerank"):
-        assert moved["auto", algorithm] <= min(moved["selective", algorithm], moved["broadcast", algorithm])
+        assert moved["auto", algorithm] <= min(moved["selective", algorithm], moved["broadcast", algorithm] + words)
 
 
 @pytest.mark.parametrize("count", [2, 4])

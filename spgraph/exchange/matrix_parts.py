@@ -176,18 +176,16 @@ class MatrixParts(Parts):
 
     def _make_transpose(self) -> MatrixParts:
         new = MatrixParts(self.ncols, self.nrows, self.dtype, self.device, self.cols, self.rows)
+        single = self.values if self.iso else None
         keyed = []
         for part, (device, piece) in zip(self.device.mine, self.on_each()):
             rows = device.sort.row_numbers(piece.indptr, piece.nvals) + int(self.rows.starts[part])
-            keyed.append((piece.indices, rows, *(() if piece.iso else (piece.values,))))
-        if not self.iso and any(piece.iso for piece in self.pieces):
-            keyed = [
-                (*one[:2], piece.device.filled(piece.nvals, piece.values[0], self.dtype))
-                if piece.iso and len(one) == 2
-                else one
-                for one, piece in zip(keyed, self.pieces)
-            ]
-        single = self.values if self.iso else None
+            if single is not None:
+                keyed.append((piece.indices, rows))
+            elif piece.iso:
+                keyed.append((piece.indices, rows, device.filled(piece.nvals, piece.values[0], self.dtype)))
+            else:
+                keyed.append((piece.indices, rows, device.to_device(piece.values)))  # of no rows they may be the host's
         for (device, piece), (local, rows, *values) in zip(new.on_each(), route(self.cols, keyed)):
             fill_rows(device, piece, local, rows, values[0] if values else single)
         new.symmetric = self.symmetric
@@ -302,6 +300,8 @@ def same_block(one: MatrixBlock, other: MatrixBlock) -> bool:
     equal = one.device.xp.array_equal
     if one.indices.size != other.indices.size or one.iso is not other.iso:
         return False
+    if not one.indices.size:  # then values may be the host's
+        return bool(equal(one.indptr, other.indptr))
     values = (one.values.view(f"u{one.values.itemsize}"), other.values.view(f"u{other.values.itemsize}"))
     return bool(
         equal(one.indptr, other.indptr)
