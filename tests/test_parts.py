@@ -190,6 +190,66 @@ def test_every_operation_has_a_namesake_on_parts(name: str):
     assert kinds[0] == kinds[1]
 
 
+@pytest.mark.parametrize("kept_as", ["list", "bitmap"])
+@pytest.mark.parametrize("listed", [True, False])
+@given(data=st.data())
+def test_payload_is_what_was_sent(listed: bool, kept_as: str, data):
+    device = parts(2).devices[0]
+    size = data.draw(st.integers(1, 300))
+    share = data.draw(st.sampled_from([0.0, 0.01, 0.3, 1.0]))
+    there = np.random.default_rng(data.draw(st.integers(0, 99))).random(size) < share
+    ids = np.flatnonzero(there)
+    piece = sg.Vector.from_coo(ids, ids * 1.5, size=size, dtype=float).to(device)._block.copy()
+    (piece.to_bitmap() if kept_as == "bitmap" else piece.to_sparse().sort())
+    some = st.lists(st.integers(0, size - 1), max_size=20, unique=True).map(sorted)
+    local = np.array(data.draw(some | st.just(range(size))), np.int64)
+    whole = data.draw(st.booleans())
+    with device:
+        message = encode(device, piece, None if whole else device.to_device(local), True)
+        arrived = decode(device, message, size if whole else local.size, device.to_device(local), listed)
+        values = device.to_host(arrived.values)
+        if listed:
+            places = device.to_host(arrived.places)
+            assert np.array_equal(places, np.flatnonzero(there[local]))
+            assert np.array_equal(values, local[places] * 1.5)
+        else:
+            there_now = np.ones(local.size, bool) if arrived.there is None else device.to_host(arrived.there)
+            bits = there_now.astype(bool)
+            assert np.array_equal(bits, there[local])
+            assert np.array_equal(values[bits], local[bits] * 1.5)
+
+
+@pytest.mark.parametrize("exchange", ["auto", "selective", "broadcast"])
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+@pytest.mark.parametrize("listed", [True, False])
+@given(data=st.data())
+def test_share_gives_each_part_what_it_looks_at(listed: bool, duplicate: str, exchange: str, data):
+    name = data.draw(st.sampled_from(["rmat", "grid", "star", "directed"]))
+    partition, count = data.draw(st.sampled_from(["random", "contiguous"])), data.draw(st.sampled_from(COUNTS))
+    several = dealt(name, partition, count)[1]
+    n = several.nrows
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    ids = np.flatnonzero(random.random(n) < data.draw(st.sampled_from([0.02, 0.5, 1.0])))
+    values = np.ones(ids.size) if data.draw(st.booleans()) else random.random(ids.size)
+    u = sg.Vector.from_coo(ids, values, size=n, dtype=float).to(several._device)._block.rehome(several._block.cols)
+    border = border_of(several._block, duplicate)
+    with sg.Context(exchange=exchange):
+        shared = border.share(u, listed)
+    rows, cols, _ = several.to_coo()
+    owner = several._block.rows.owners(several._block.rows.positions(np.arange(n)))
+    for part, ext in enumerate(shared):
+        seen = np.union1d(cols[owner[rows] == part], np.flatnonzero(owner == part))
+        wanted = np.isin(ids, seen if duplicate == "1-hop" else np.arange(n))
+        assert ext.nvals == 0 or (ext.format == "sparse") is listed
+        ext.expand().to_sparse()
+        local, got = ext.device.to_host(ext.indices), ext.device.to_host(ext.values)
+        found = ext.device.to_host(ext.partition.globals_of(ext.device.xp.asarray(local)))
+        order = np.argsort(found)
+        found, got = found[order], got[order]
+        assert np.array_equal(found, ids[wanted])
+        assert np.array_equal(got, values[wanted])
+
+
 class TestExchange:
     @given(data=st.data())
     def test_border_against_a_count_by_hand(self, data):
@@ -213,34 +273,6 @@ class TestExchange:
         sg.algorithms.pagerank(several)
         assert border_of(several._block) is first
 
-    @pytest.mark.parametrize("kept_as", ["list", "bitmap"])
-    @pytest.mark.parametrize("listed", [True, False])
-    @given(data=st.data())
-    def test_payload_is_what_was_sent(self, listed: bool, kept_as: str, data):
-        device = parts(2).devices[0]
-        size = data.draw(st.integers(1, 300))
-        share = data.draw(st.sampled_from([0.0, 0.01, 0.3, 1.0]))
-        there = np.random.default_rng(data.draw(st.integers(0, 99))).random(size) < share
-        ids = np.flatnonzero(there)
-        piece = sg.Vector.from_coo(ids, ids * 1.5, size=size, dtype=float).to(device)._block.copy()
-        (piece.to_bitmap() if kept_as == "bitmap" else piece.to_sparse().sort())
-        some = st.lists(st.integers(0, size - 1), max_size=20, unique=True).map(sorted)
-        local = np.array(data.draw(some | st.just(range(size))), np.int64)
-        whole = data.draw(st.booleans())
-        with device:
-            message = encode(device, piece, None if whole else device.to_device(local), True)
-            arrived = decode(device, message, size if whole else local.size, device.to_device(local), listed)
-            values = device.to_host(arrived.values)
-            if listed:
-                places = device.to_host(arrived.places)
-                assert np.array_equal(places, np.flatnonzero(there[local]))
-                assert np.array_equal(values, local[places] * 1.5)
-            else:
-                there_now = np.ones(local.size, bool) if arrived.there is None else device.to_host(arrived.there)
-                bits = there_now.astype(bool)
-                assert np.array_equal(bits, there[local])
-                assert np.array_equal(values[bits], local[bits] * 1.5)
-
     @pytest.mark.parametrize(("count", "wanted"), [(0, "list"), (3, "list"), (40, "bits"), (800, "dense")])
     def test_payload_is_the_smallest(self, count: int, wanted: str):
         device = HOST
@@ -252,37 +284,6 @@ class TestExchange:
             sizes = {"list": 4 * count, "bits": 100, "dense": 0 if count == 800 else 801}
             assert (0 if places is None else places.nbytes) + (0 if bits is None else bits.nbytes) == sizes[wanted]
             assert sizes[wanted] == min(sizes.values())
-
-    @pytest.mark.parametrize("exchange", ["auto", "selective", "broadcast"])
-    @pytest.mark.parametrize("duplicate", ["1-hop", "all"])
-    @pytest.mark.parametrize("listed", [True, False])
-    @given(data=st.data())
-    def test_share_gives_each_part_what_it_looks_at(self, listed: bool, duplicate: str, exchange: str, data):
-        name = data.draw(st.sampled_from(["rmat", "grid", "star", "directed"]))
-        partition, count = data.draw(st.sampled_from(["random", "contiguous"])), data.draw(st.sampled_from(COUNTS))
-        several = dealt(name, partition, count)[1]
-        n = several.nrows
-        random = np.random.default_rng(data.draw(st.integers(0, 99)))
-        ids = np.flatnonzero(random.random(n) < data.draw(st.sampled_from([0.02, 0.5, 1.0])))
-        values = np.ones(ids.size) if data.draw(st.booleans()) else random.random(ids.size)
-        u = sg.Vector.from_coo(ids, values, size=n, dtype=float).to(several._device)._block.rehome(several._block.cols)
-        border = border_of(several._block, duplicate)
-        with sg.Context(exchange=exchange):
-            shared = border.share(u, listed)
-        rows, cols, _ = several.to_coo()
-        owner = several._block.rows.owners(several._block.rows.positions(np.arange(n)))
-        for part, ext in enumerate(shared):
-            seen = np.union1d(cols[owner[rows] == part], np.flatnonzero(owner == part))
-            wanted = np.isin(ids, seen if duplicate == "1-hop" else np.arange(n))
-            as_bits = listed and several._device.transport.direct  # where these have fewer bytes
-            assert ext.nvals == 0 or as_bits or (ext.format == "sparse") is listed
-            ext.expand().to_sparse()
-            local, got = ext.device.to_host(ext.indices), ext.device.to_host(ext.values)
-            found = ext.device.to_host(ext.partition.globals_of(ext.device.xp.asarray(local)))
-            order = np.argsort(found)
-            found, got = found[order], got[order]
-            assert np.array_equal(found, ids[wanted])
-            assert np.array_equal(got, values[wanted])
 
     def test_selective_never_moves_more_than_broadcast(self, monkeypatch):
         moved: dict[str, dict] = {}
@@ -505,7 +506,7 @@ def test_monoids_meet_at_the_owner():
         op = semiring.register_anonymous(add, binary.first)
         with sg.Context(direction="push"):
             got = u.to(several._device).vxm(several, op).new().to("cpu")
-            assert got.isequal(u.to(one.device).vxm(one, op).new().to("cpu"), check_dtype=True)
+            assert got.isequal(u.to(one._device).vxm(one, op).new().to("cpu"), check_dtype=True)
 
 
 @pytest.mark.parametrize("partition", ["contiguous", "random"])
@@ -513,17 +514,17 @@ def test_products_of_all_with_all_by_ids(partition: str):
     """Outer and Kronecker products, with operators that look at positions."""
     one, several = dealt("directed", partition, 3)
     ids = np.array([3, 8, 40])
-    u = sg.Vector.from_coo(ids, [2, 3, 5], size=one.nrows)
+    u = sg.Vector.from_coo(ids, [2, 3, 5], size=one.nrows).to("cpu")
     v = u.to(several._device)
     v << v.vxm(several, semiring.plus_first)  # into the layout of the graph
-    u << u.to(one.device).vxm(one, semiring.plus_first).new().to("cpu")
+    u << u.to(one._device).vxm(one, semiring.plus_first).new().to("cpu")
     for op in (binary.times, binary.firsti, binary.secondi, binary.firstj):
         got = v.outer(v, op).new().to("cpu")
         assert got.isequal(u.outer(u, op).new(), check_dtype=True)
-    small, K = one[:4, :3].new(), several[:4, :3].new()
+    small, K = one[:4, :3].new().to("cpu"), several[:4, :3].new()
     for op in (binary.times, binary.firsti, binary.secondj):
         got = K.kronecker(K, op).new().to("cpu")
-        assert got.isequal(small.kronecker(small, op).new().to("cpu"), check_dtype=True)
+        assert got.isequal(small.kronecker(small, op).new(), check_dtype=True)
 
 
 def test_one_value_and_parts_without_rows():

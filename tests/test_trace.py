@@ -653,6 +653,7 @@ with open(sys.argv[1] + f"/{rank}.json", "w") as file:
 """
 
 
+@pytest.mark.cpu("each process has the CPU")
 @pytest.mark.skipif(MPIEXEC is None, reason="mpiexec is not there (pip install mpi4py mpich)")
 @pytest.mark.parametrize("count", [2, 3])
 def test_ranks(count: int, tmp_path: Path):
@@ -694,10 +695,11 @@ def test_auto_moves_no_more_than_either(name: str, partition: str):
                 A, plain = graph(name)
                 with sg.trace() as t:
                     sg.algorithms.bfs(A, source_of(plain)) if algorithm == "bfs" else sg.algorithms.pagerank(A)
-            moved[exchange, algorithm] = t.bytes.sum()
-            words = 3 * len(t.messages) if A._device.transport.direct else 0  # bits are stored as 32-bit words
+            # between GPUs that see each other a push gets a list, though bits may have fewer bytes
+            direct = A._device.transport.direct
+            moved[exchange, algorithm] = sum(one.values for one in t.messages) if direct else t.bytes.sum()
     for algorithm in ("bfs", "pagerank"):
-        assert moved["auto", algorithm] <= min(moved["selective", algorithm], moved["broadcast", algorithm] + words)
+        assert moved["auto", algorithm] <= min(moved["selective", algorithm], moved["broadcast", algorithm])
 
 
 @pytest.mark.parametrize("count", [2, 4])

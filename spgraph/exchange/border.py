@@ -174,14 +174,10 @@ class Border:
         """Entries in all parts' rows that meet those of what was shared as lists."""
         found = []
         for part, block, ext in zip(self.group.mine, self.blocks, shared):
-            with self.group.devices[part] as device:
+            with self.group.devices[part]:
                 rows = block.oriented(True)
                 if ext.queue is not None and ext.queue[0] is rows.indptr:
                     found.append(ext.queue[2])
-                elif ext.format != "sparse":
-                    lengths = device.xp.diff(rows.indptr)
-                    lengths = lengths if ext.present is None else lengths * ext.present
-                    found.append(int(lengths.sum(dtype=np.int64)))
                 else:
                     lengths = rows.indptr[ext.indices + 1] - rows.indptr[ext.indices]
                     found.append(int(lengths.sum(dtype=np.int64)))

@@ -68,26 +68,14 @@ class Direct:
         return found
 
     def share(self, u: VectorParts, listed: bool, single: Any) -> list[VectorBlock]:
-        """See `Border.share`; a list that would have more bytes than bits comes as these."""
+        """See `Border.share`; what a push needs is a list, however long: see ARCHITECTURE.md."""
         try:
-            if listed and self._lists_are_smaller(u):
-                return self._as_lists(u, single)
-            return self._as_bitmaps(u, single)
+            return self._as_lists(u, single) if listed else self._as_bitmaps(u, single)
         except BaseException:
             self._lists.clear()  # what was begun is not to be found there
             self._sizes.clear()
             self.border.group.transport.order()
             raise
-
-    def _lists_are_smaller(self, u: VectorParts) -> bool:
-        """Whether lists have fewer bytes than bits: of as many entries as a part has, or lends."""
-        border, entries, places = self.border, 0, 0
-        for part, sizes in zip(border.group.mine, border.sizes):
-            for q, size in enumerate(sizes):
-                if q != part:
-                    entries += min(u.pieces[q].nvals, size)
-                    places += _whole_words(size)
-        return entries * self._numbers[0].dtype.itemsize <= places // 8
 
     # ---- lists -------------------------------------------------------------------
     @cached_property

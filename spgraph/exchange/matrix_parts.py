@@ -177,7 +177,7 @@ class MatrixParts(Parts):
     def _make_transpose(self) -> MatrixParts:
         new = MatrixParts(self.ncols, self.nrows, self.dtype, self.device, self.cols, self.rows)
         single = self.values if self.iso else None
-        keyed = []
+        keyed: list[tuple] = []
         for part, (device, piece) in zip(self.device.mine, self.on_each()):
             rows = device.sort.row_numbers(piece.indptr, piece.nvals) + int(self.rows.starts[part])
             if single is not None:
