@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spgraph.exchange.launch import APART
+from spgraph.exchange.launch import APART, HEARD
 from spgraph.exchange.ranks import is_of_all
 
 __all__ = ["Progress", "end_together"]
@@ -75,6 +75,7 @@ def _end(comm: Any, code: int) -> None:
     """End all processes; this one does nothing more, though MPI may take its time."""
     sys.stdout.flush()
     sys.stderr.flush()
+    time.sleep(HEARD)
     comm.Abort(code)
     os._exit(code)
 

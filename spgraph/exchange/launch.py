@@ -12,7 +12,8 @@ __all__ = ["abort", "launched", "on_this_machine", "rank"]
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")  # how launchers tell the number of processes
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID")
 NEIGHBOURS = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
-APART = 0.2  # seconds between the messages of processes that fail at the same place: the first ends the others
+HEARD = 0.1  # seconds in which the launcher passes on what was said, before all are ended
+APART = 0.4  # seconds between the messages of processes that fail at the same place: the first ends the others
 
 
 def launched() -> bool:
@@ -58,6 +59,7 @@ def abort(code: int, message: str) -> None:
         time.sleep(APART * rank())
         print(message, file=sys.stderr, flush=True)
         if comm is not None:
+            time.sleep(HEARD)
             comm.Abort(code)
         return
     print(message, file=sys.stderr)
