@@ -144,14 +144,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def in_parts(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any:
-    """Objects lie on so many devices: GPUs, with several parts on each if there are fewer, or parts of the CPU."""
+    """Objects lie on so many devices: GPUs, with several parts on each if there are fewer, or parts of the CPU.
+
+    Parts of the CPU send messages, as devices and processes do: unasked they would read each other's entries in place.
+    """
     count = getattr(request, "param", 1)
     if count == 1:
         yield
         return
     one = context.device()
     before = context.set_default(group_of(tuple(_spread(one, count))))
-    yield
+    with context.Context(exchange="selective" if one.on_host else None):
+        yield
     context.set_default(before)
 
 

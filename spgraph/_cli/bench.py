@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import Any
 
 from spgraph._cli.options import above, add_device, at_least, dtype_of
 from spgraph._graphspec import FOLDERS, FORMS
@@ -213,6 +214,28 @@ def _counts(text: str) -> list[int]:
     return [count(number) for number in text.split(",")]
 
 
+def _usual(args: argparse.Namespace) -> dict[str, Any]:
+    """What all of these take."""
+    from spgraph import bench
+
+    return {
+        "repeat": args.repeat,
+        "seconds": args.seconds,
+        "dtype": args.dtype,
+        "seed": args.seed,
+        "sources": args.sources,
+        "progress": False if args.json and not sys.stderr.isatty() else None,
+        "after_each": (lambda so_far: bench.save(args.save, so_far, commit=args.commit)) if args.save else None,
+    }
+
+
+def _judged(measured: Any, args: argparse.Namespace) -> int:
+    """The exit code; says that answers were wrong where the output is for machines."""
+    if measured.wrong and args.json:
+        print('spgraph: some answers were wrong, see "wrong"', file=sys.stderr)
+    return 1 if measured.wrong else 0
+
+
 def compare(args: argparse.Namespace) -> int:
     """Print the comparison; returns the exit code. What is saved grows with every graph."""
     from spgraph import bench
@@ -223,20 +246,12 @@ def compare(args: argparse.Namespace) -> int:
             args.graphs,
             against=args.against,
             algorithms=args.algorithms,
-            repeat=args.repeat,
             orders=args.order,
-            dtype=args.dtype,
-            seed=args.seed,
-            sources=args.sources,
             source=args.source,
-            seconds=args.seconds,
-            progress=False if args.json and not sys.stderr.isatty() else None,
-            after_each=(lambda so_far: bench.save(args.save, so_far, commit=args.commit)) if args.save else None,
+            **_usual(args),
         )
         _show(measured, args)
-    if measured.wrong and args.json:
-        print('spgraph: some answers were wrong, see "wrong"', file=sys.stderr)
-    return 1 if measured.wrong else 0
+    return _judged(measured, args)
 
 
 def scaling(args: argparse.Namespace) -> int:
@@ -254,20 +269,12 @@ def scaling(args: argparse.Namespace) -> int:
             exchange=args.exchange,
             order=args.order,
             weak=args.weak,
-            repeat=args.repeat,
-            seconds=args.seconds,
-            dtype=args.dtype,
-            seed=args.seed,
-            sources=args.sources,
-            progress=False if args.json and not sys.stderr.isatty() else None,
-            after_each=(lambda so_far: bench.save(args.save, so_far, commit=args.commit)) if args.save else None,
+            **_usual(args),
         )
         _show(measured, args)
         if args.plot:
             measured.plot().savefig(args.plot, dpi=150)
-    if measured.wrong and args.json:
-        print('spgraph: some answers were wrong, see "wrong"', file=sys.stderr)
-    return 1 if measured.wrong else 0
+    return _judged(measured, args)
 
 
 def memory(args: argparse.Namespace) -> int:
@@ -280,16 +287,10 @@ def memory(args: argparse.Namespace) -> int:
             args.graphs,
             algorithms=args.algorithms,
             order=args.order,
-            repeat=args.repeat,
-            seconds=args.seconds,
-            dtype=args.dtype,
-            seed=args.seed,
-            sources=args.sources,
-            progress=False if args.json and not sys.stderr.isatty() else None,
-            after_each=(lambda so_far: bench.save(args.save, so_far, commit=args.commit)) if args.save else None,
+            **_usual(args),
         )
         _show(measured, args)
-    return 1 if measured.wrong else 0
+    return _judged(measured, args)
 
 
 def graph500(args: argparse.Namespace) -> int:

@@ -54,6 +54,9 @@ def trace(name: str = "", *, nvtx: bool = False) -> Trace:
     Values are counted, and the lists of places that come with them; the lists of who lends what to whom, which are made
     once for a matrix, are not.
 
+    Parts of one CPU read each other's entries in place unless a trace is on or ``Context(exchange=...)`` is given: what
+    is recorded of them are the messages of as many devices, and takes longer than the same program without a trace.
+
     Under ``mpiexec`` every process records its own part. Leaving the ``with`` block gathers the records, so that
     afterwards each process has those of all parts, and tables and pictures are made by any of them alone. Therefore all
     processes enter and leave the same traces. After an exception nothing is gathered.

@@ -18,7 +18,7 @@ from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.exchange.direct import Direct
-from spgraph.exchange.matrix_parts import TRANSPOSE_ROOM, MatrixParts
+from spgraph.exchange.matrix_parts import MatrixParts, can_turn
 from spgraph.exchange.near import NearBorder, is_near, with_columns
 from spgraph.exchange.payload import decode, encode, form, values_in
 from spgraph.exchange.vector_parts import VectorParts
@@ -117,8 +117,7 @@ class Border:
     @cached_property
     def can_push(self) -> bool:
         """Whether all parts have room for their rows once more, by columns, for which a push looks."""
-        missing = [0 if block.has_transpose else TRANSPOSE_ROOM * block.nbytes for block in self.blocks]
-        return self.group.can_hold(missing)
+        return can_turn(self.group, self.blocks)
 
     # ---- the two verbs -----------------------------------------------------------
     @_record.exchange

@@ -17,7 +17,7 @@ from spgraph.kernels.device import HOST, Device
 from spgraph.partition import NATURAL
 from spgraph.partition.layout import Layout
 
-__all__ = ["MatrixParts", "dealt_matrix", "fill_rows", "matrix_storage"]
+__all__ = ["MatrixParts", "can_turn", "dealt_matrix", "fill_rows", "matrix_storage"]
 
 
 def matrix_storage(nrows: int, ncols: int, dtype: Any, device: Any) -> Any:
@@ -250,6 +250,11 @@ class MatrixParts(Parts):
         indptr, indices, values, iso = self.csr()
         new.set_csr(indptr, indices, values, iso=iso, symmetric=self.symmetric)
         return new if device.group is not None else new.to_device(device)
+
+
+def can_turn(group: Any, blocks: list[MatrixBlock]) -> bool:
+    """Whether every device has room for the transposes of its blocks that are not there yet."""
+    return group.can_hold([0 if block.has_transpose else TRANSPOSE_ROOM * block.nbytes for block in blocks])
 
 
 def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:

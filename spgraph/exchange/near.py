@@ -15,7 +15,7 @@ import numpy as np
 from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
-from spgraph.exchange.matrix_parts import TRANSPOSE_ROOM, MatrixParts
+from spgraph.exchange.matrix_parts import MatrixParts, can_turn
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.kernels.device import HOST
 from spgraph.partition import Partition
@@ -49,9 +49,7 @@ class NearBorder:
     @cached_property
     def can_push(self) -> bool:
         """See `Border`."""
-        return self.group.can_hold(
-            [0 if block.has_transpose else TRANSPOSE_ROOM * block.nbytes for block in self.blocks]
-        )
+        return can_turn(self.group, self.blocks)
 
     @cached_property
     def _degree(self) -> np.ndarray:
