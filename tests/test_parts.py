@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import spgraph as sg
 from spgraph import _record, binary, engine, exceptions, monoid, semiring
 from spgraph.engine import dispatch
-from spgraph.exchange import Group, group_of
+from spgraph.exchange import Group, InProcess, group_of
 from spgraph.exchange.border import Border, border_of
 from spgraph.exchange.payload import decode, encode, form, values_in
 from spgraph.exchange.route import route
@@ -376,6 +376,49 @@ class TestObjects:
     def test_names_of_no_devices(self, name: Any):
         with pytest.raises(exceptions.InvalidValue, match="devices"):
             sg.Context(name)
+
+
+def test_copies_between_gpus_wait_for_their_source_and_are_waited_for():
+    """Each GPU has a stream of its own, and a copy is in that of the receiver."""
+    done: list[str] = []
+
+    class Gpu(Device):
+        on_host = False
+
+        def __init__(self, name: str):
+            super().__init__()
+            self.name = name
+
+        def __enter__(self) -> Device:
+            return self
+
+        def __exit__(self, *_error: Any) -> None:
+            pass
+
+        def mark(self) -> None:
+            done.append(f"{self.name} marks")
+
+        def follow(self, others: list) -> None:
+            done.append(f"{self.name} follows {''.join(one.name for one in others)}")
+
+        def to_device(self, array: Any) -> Any:
+            done.append(f"{self.name} copies")
+            return array
+
+    class Array:
+        """On a GPU."""
+
+    a, b = Gpu("a"), Gpu("b")
+    order = ["a marks", "b marks", "a follows ab", "b follows ab"]
+    sent = [[(), (Array(),)], [(Array(),), ()], [(), ()]]
+    came = InProcess([a, b]).all_to_all([row[:2] for row in sent[:2]])
+    assert came[0][1] == sent[1][0]
+    assert came[1][0] == sent[0][1]
+    assert done == [*order, "b copies", "a copies", *order]
+    done.clear()
+    InProcess([a, a]).all_to_all([[(), (Array(),)], [(), ()]])  # one stream, nothing is copied
+    InProcess([HOST, HOST]).all_to_all([[(), (np.arange(3),)], [(), ()]])
+    assert done == []
 
 
 class Jealous(Device):

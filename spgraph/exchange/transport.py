@@ -31,33 +31,37 @@ class InProcess:
     def direct(self) -> bool:
         """See the module docstring."""
         return not any(one.on_host for one in self.devices) and all(
-            one.sees(other) for one in self._several for other in self._several
+            one.sees(other) for one in self._gpus for other in self._gpus
         )
 
     @cached_property
-    def _several(self) -> list:
-        return list(dict.fromkeys(self.devices))
+    def _gpus(self) -> list:
+        return [one for one in dict.fromkeys(self.devices) if not one.on_host]
 
     def order(self) -> None:
-        """What is started from now on, on any device, comes after all that was started before, on all of them."""
-        several = self._several
-        if len(several) > 1:
-            for device in several:
-                device.mark()
-            for device in several:
-                device.follow(several)
+        """What is started from now on, on any GPU, comes after all that was started before, on all of them."""
+        gpus = self._gpus
+        if len(gpus) > 1:
+            with gpus[0]:  # afterwards the one that is current now is so again
+                for device in gpus:
+                    device.mark()
+                for device in gpus:
+                    device.follow(gpus)
 
     def all_to_all(self, sent: list[list[tuple]]) -> list[list[tuple]]:
         """Deliver ``sent[p][q]``, from part p to part q; returns what came, ``came[q][p]``.
 
-        In circular order, so that with real links between devices no two use the same one.
+        In circular order, so that with real links between devices no two use the same one. A copy between GPUs is by the
+        turn of the one that gets it alone: it comes after what made its source, and before what may overwrite that.
         """
         parts = len(self.devices)
+        self.order()
         came: list = [[()] * parts for _ in range(parts)]
         for distance in range(parts):
             for source in range(parts):
                 target = (source + distance) % parts
                 came[target][source] = tuple(self._moved(one, source, target) for one in sent[source][target])
+        self.order()
         return came
 
     def _moved(self, one: Any, source: int, target: int) -> Any:
