@@ -51,8 +51,8 @@ class InProcess:
     def all_to_all(self, sent: list[list[tuple]]) -> list[list[tuple]]:
         """Deliver ``sent[p][q]``, from part p to part q; returns what came, ``came[q][p]``.
 
-        In circular order, so that with real links between devices no two use the same one. A copy between GPUs is in the
-        stream of the one that gets it: it comes after what made its source, and before what may overwrite that.
+        In circular order, so that with real links between devices no two use the same one. A copy between GPUs is in
+        the stream of the one that gets it: it comes after what made its source, and before what may overwrite that.
         """
         parts = len(self.devices)
         self.order()

@@ -104,7 +104,7 @@ def _move(A: MatrixParts, rows: Any, cols: Any) -> None:
 def _multiply_near(
     out: MatrixParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, B: MatrixParts, b_t: bool, semiring
 ) -> None:
-    """On one CPU every part reads the rows of B where they lie; B's transpose is made only if that pays."""
+    """On one CPU every part multiplies by all rows of B, put together once; B's transpose is made only if that pays."""
     if b_t and B.cols is not A.cols:
         B = B.copy().rehome(B.rows, A.cols)
     elif not b_t and B.rows is not A.cols:
