@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from devices import spread
 from graphs import GRAPHS, Graph
 from hypothesis import HealthCheck, Phase, settings
 
@@ -153,19 +154,10 @@ def in_parts(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Any
         yield
         return
     one = context.device()
-    before = context.set_default(group_of(tuple(_spread(one, count))))
+    before = context.set_default(group_of(tuple(spread(one, count))))
     with context.Context(exchange="selective" if one.on_host else None):
         yield
     context.set_default(before)
-
-
-def _spread(one: Device, count: int) -> list[Device]:
-    if one.on_host or not one.name.startswith("cuda"):
-        return [one] * count
-    import cupy
-
-    gpus = cupy.cuda.runtime.getDeviceCount()
-    return [context.find_device(f"cuda:{number % gpus}", "--devices") for number in range(count)]
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from devices import spread
 from semirings_values import operators
 
 import spgraph as sg
@@ -173,7 +174,7 @@ def push(draw: Draw) -> list:
 def products_in_parts(draw: Draw) -> list:
     """What parts need of each other, stored into their arrays as lists, bits and values."""
     device = sg.context.device()
-    several = group_of((device,) * draw.pick([2, 3]))
+    several = group_of(tuple(spread(device, draw.pick([2, 3]))))
     A, found = draw.matrix(), []
     with sg.Context(partition=draw.pick(["random", "contiguous"]), duplicate=draw.pick(["1-hop", "all"])):
         parts = A.to(several)

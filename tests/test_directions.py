@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from devices import in_parts
 
 import spgraph as sg
 from spgraph.engine.plan import preset_limit
-from spgraph.exchange import group_of
 
 PRESETS = ("gap", "lagraph", "gunrock")
 
@@ -46,7 +46,7 @@ def test_a_search_turns_to_pulling_and_stays_right(preset: str, parts: int, monk
     device = A._device if A._device.group is None else A._device.devices[0]
     wanted = sg.algorithms.bfs(A.to(device), int(A.to_coo()[0][0]))
     if parts > 1:
-        A = A.to(group_of((device,) * parts))
+        A = A.to(in_parts(parts))
 
     class Told:
         def product(self, direction, *args, **more):

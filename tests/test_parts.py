@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from devices import gpus, in_parts
 from hypothesis import given
 from hypothesis import strategies as st
 
 import spgraph as sg
 from spgraph import _record, binary, engine, exceptions, monoid, semiring
 from spgraph.engine import dispatch
-from spgraph.exchange import Group, InProcess, group_of
+from spgraph.exchange import Group, InProcess, direct
 from spgraph.exchange.border import Border, border_of
 from spgraph.exchange.payload import decode, encode, form, values_in
 from spgraph.exchange.route import route
@@ -34,13 +35,6 @@ from spgraph.partition.layout import Layout
 
 COUNTS = (2, 3, 7)
 PARTITIONS = ("contiguous", "contiguous_edges", "random", "random_edges", "biased_random", "metis")
-
-
-def parts(count: int) -> Any:
-    """The device of the tests, cut into so many parts."""
-    one = sg.context.device()
-    devices = one.devices[:1] if one.group is not None else [one]
-    return group_of(tuple(devices * count))
 
 
 def graphs() -> dict[str, Any]:
@@ -64,7 +58,7 @@ def dealt(name: str, partition: Any, count: int) -> tuple[Any, Any]:
     """A graph on one device, and in parts."""
     A = GRAPHS[name]
     with sg.Context(partition=partition):
-        several = A.to(parts(count))
+        several = A.to(in_parts(count))
         return A.to(several._device.devices[0]), several
 
 
@@ -194,7 +188,7 @@ def test_every_operation_has_a_namesake_on_parts(name: str):
 @pytest.mark.parametrize("listed", [True, False])
 @given(data=st.data())
 def test_payload_is_what_was_sent(listed: bool, kept_as: str, data):
-    device = parts(2).devices[0]
+    device = in_parts(2).devices[0]
     size = data.draw(st.integers(1, 300))
     share = data.draw(st.sampled_from([0.0, 0.01, 0.3, 1.0]))
     there = np.random.default_rng(data.draw(st.integers(0, 99))).random(size) < share
@@ -234,7 +228,51 @@ def test_share_gives_each_part_what_it_looks_at(listed: bool, duplicate: str, ex
     u = sg.Vector.from_coo(ids, values, size=n, dtype=float).to(several._device)._block.rehome(several._block.cols)
     border = border_of(several._block, duplicate)
     with sg.Context(exchange=exchange):
-        shared = border.share(u, listed)
+        check_shared(several, border.share(u, listed), ids, values, listed, duplicate)
+
+
+@pytest.mark.parametrize("exchange", ["auto", "broadcast"])
+def test_long_lists_to_many_parts(exchange: str):
+    n, random = 9000, np.random.default_rng(3)
+    rows, cols = random.integers(0, n, (2, 40_000))
+    with sg.Context("cpu", partition="random"):
+        A = sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n, dup_op=binary.any).to(in_parts(11))
+    ids = np.flatnonzero(random.random(n) < 0.9)
+    values = random.random(ids.size)
+    u = sg.Vector.from_coo(ids, values, size=n, dtype=float).to(A._device)._block.rehome(A._block.cols)
+    with sg.Context(exchange=exchange):
+        for _ in range(3):  # lists go to two rooms in turn
+            check_shared(A, border_of(A._block).share(u, True), ids, values, True, "1-hop")
+
+
+def test_values_are_sent_beside_the_computation(monkeypatch):
+    """Between GPUs a full vector's values go in a stream of their own, and nothing overtakes them."""
+    one = in_parts(1).devices[0]
+    if gpus(one) < 2:
+        pytest.skip("wants two GPUs")
+    n, random = 200_000, np.random.default_rng(3)
+    rows, cols = random.integers(0, n, (2, 2_000_000))
+    start = random.integers(0, 99, n)
+    streams: list[str] = []
+    usual = type(one).messages
+    monkeypatch.setattr(type(one), "messages", lambda device: streams.append(device.name) or usual(device))
+    found = []
+    for device, least in ((one, 0), (in_parts(2), -1), (in_parts(5), -1), (in_parts(2), 1 << 30)):
+        monkeypatch.setattr(direct, "BESIDE", least)
+        with sg.Context(device, direction="pull"):
+            A = sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n, dup_op=binary.any)
+            v = sg.Vector.from_dense(start)
+            for _ in range(10):
+                v(binary.plus) << semiring.plus_second(A @ v)
+                v << v.apply(binary.remainder, right=1_000_003)
+            found.append(v.to_dense())
+    assert len(streams) == 10 * (2 + 5)
+    assert all(np.array_equal(one, found[0]) for one in found)
+
+
+def check_shared(several, shared, ids, values, listed: bool, duplicate: str) -> None:
+    """What was shared of a vector with these entries is there, and nothing else."""
+    n = several.nrows
     rows, cols, _ = several.to_coo()
     owner = several._block.rows.owners(several._block.rows.positions(np.arange(n)))
     for part, ext in enumerate(shared):
@@ -260,7 +298,7 @@ class TestExchange:
         with sg.Context("cpu"):
             A = sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n)
         with sg.Context(partition=owner):
-            border = Border(A.to(parts(3))._block)
+            border = Border(A.to(in_parts(3))._block)
         wanted = np.zeros((3, 3), int)
         for part, vertex in {(int(owner[i]), j) for i, j in pairs if owner[i] != owner[j]}:
             wanted[part, owner[vertex]] += 1
@@ -316,7 +354,7 @@ class TestExchange:
     def test_a_push_where_rows_by_columns_do_not_fit(self, name: str, monkeypatch):
         wanted = {algorithm: ALGORITHMS[algorithm](dealt(name, "random", 3)[0]) for algorithm in ("bfs", "sssp")}
         monkeypatch.setattr(Device, "memory", lambda self: Memory(None, 0, None, None))
-        monkeypatch.setattr(type(parts(3).devices[0]), "memory", lambda self: Memory(None, 0, None, None))
+        monkeypatch.setattr(type(in_parts(3).devices[0]), "memory", lambda self: Memory(None, 0, None, None))
         for direction in ("push", "auto"):
             several = dealt(name, "random", 3)[1]
             with sg.Context(direction=direction):
@@ -327,7 +365,7 @@ class TestExchange:
             assert not any(block.has_transpose for border in borders for block in border.blocks)
 
     def test_route_keeps_the_order_of_equal_positions(self):
-        group = parts(2)
+        group = in_parts(2)
         layout = Layout(group, [0, 2, 5])
         xp = group.devices[0].xp
         keyed = [(xp.array([4, 0, 4]), xp.array([1, 2, 3])), (xp.array([4]), xp.array([9]))]
@@ -336,7 +374,7 @@ class TestExchange:
         assert [group.devices[0].to_host(array).tolist() for array in second] == [[2, 2, 2], [1, 3, 9]]
 
     def test_take_repeats_and_misses(self):
-        v = sg.Vector.from_coo([0, 3], [5, 7], size=6).to(parts(3))
+        v = sg.Vector.from_coo([0, 3], [5, 7], size=6).to(in_parts(3))
         xp = v._device.devices[0].xp
         wanted = [v._block.layout.positions(np.array(ids, np.int64)) for ids in ([3, 3, 1], [], [0])]
         found = take(v._block, [xp.asarray(ids) for ids in wanted])
@@ -348,25 +386,25 @@ class TestExchange:
 class TestObjects:
     def test_there_and_back(self):
         for A in GRAPHS.values():
-            several = A.to(parts(3))
+            several = A.to(in_parts(3))
             assert several.shape == A.shape
             assert several.nvals == A.nvals
             assert several.to("cpu").isequal(A, check_dtype=True)
             assert several.T.new().to("cpu").isequal(A.T.new())
 
     def test_display_and_pickle(self):
-        v = sg.Vector.from_coo([1], [2.5], size=4).to(parts(3))
+        v = sg.Vector.from_coo([1], [2.5], size=4).to(in_parts(3))
         assert f"on {v.device}" in repr(v)
         assert pickle.loads(pickle.dumps(v._device)) is v._device
-        A = GRAPHS["path"].to(parts(2))
+        A = GRAPHS["path"].to(in_parts(2))
         assert f"on {A.device}" in repr(A)
         assert "1" in repr(A).splitlines()[2]
 
     def test_other_devices_are_refused(self):
         v = sg.Vector.from_coo([1], [2.5], size=4)
-        names = f"u is on {parts(2).name}, but v is on {parts(3).name}"
+        names = f"u is on {in_parts(2).name}, but v is on {in_parts(3).name}"
         with pytest.raises(exceptions.GraphblasException, match=names):
-            (v.to(parts(2)) + v.to(parts(3))).new()
+            (v.to(in_parts(2)) + v.to(in_parts(3))).new()
 
     def test_a_sole_part_is_a_device(self):
         assert sg.Context("cpu:1").device.name == "cpu"
@@ -572,7 +610,7 @@ def test_products_of_all_with_all_by_ids(partition: str):
 
 def test_one_value_and_parts_without_rows():
     """What has no entries has no value either."""
-    A = sg.Matrix.from_coo([0, 1, 2, 3], [1, 2, 3, 0], 5, nrows=4, ncols=4).to(parts(7))
+    A = sg.Matrix.from_coo([0, 1, 2, 3], [1, 2, 3, 0], 5, nrows=4, ncols=4).to(in_parts(7))
     B = A[[0, 1], :].new()
     B[0, 0] = 7
     assert B.to_dense(0).tolist() == [[7, 5, 0, 0], [0, 0, 5, 0]]

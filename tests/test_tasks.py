@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from devices import spread
 
 import spgraph as sg
 from spgraph import context, tasks
@@ -30,7 +31,7 @@ GRAPHS = {
 
 
 def several(count: int) -> Device:
-    return group_of((context.device(),) * count)
+    return group_of(tuple(spread(context.device(), count)))
 
 
 def in_parts(A: sg.Matrix, count: int, partition: str = "random", order: str = "natural") -> sg.Matrix:

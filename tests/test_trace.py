@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from devices import spread
 from test_parts import ALGORITHMS
 
 import spgraph as sg
@@ -594,7 +595,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture):
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("direction", ["auto", "push", "pull"])
 def test_on_a_gpu(cuda: Any, count: int, direction: str):
-    with sg.Context(cuda if count == 1 else group_of((cuda,) * count), direction=direction):
+    with sg.Context(cuda if count == 1 else group_of(tuple(spread(cuda, count))), direction=direction):
         A, plain = graph("rmat")
         for _ in range(2):  # the second one runs steps that the matrix keeps
             with sg.trace() as t:

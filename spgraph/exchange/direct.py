@@ -3,12 +3,14 @@
 Method: the copy engines move half of what kernels store between GPUs that see each other, and a store needs no copy to
 be packed first. Lists are appended to a room that the receiver has, with one atomic for each warp and receiver; values
 of whole lists of vertices go to the places where products look for them, presence as bits. Receivers wait for events of
-the senders, the host for nothing but how long the lists have become.
+the senders, the host for nothing but how long the lists have become. Values of full vectors are sent in a stream of
+their own while the compute stream puts the own ones in place.
 Memory: room for values of all proxies, and for lists as long as they have been, is kept with the border.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -25,6 +27,7 @@ WARP = 32
 NOTHING = np.empty(0, np.uint8)
 COUNT_BITS = 30  # of a result that holds edges and entries, see kernels/cuda/push.cuh
 COUNT_MASK = (1 << COUNT_BITS) - 1
+BESIDE = 1 << 21  # bytes of a GPU's message that are worth a stream of its own (6 us, two calls of CUDA's)
 
 
 class _Rooms(NamedTuple):
@@ -74,7 +77,10 @@ class Direct:
         except BaseException:
             self._lists.clear()  # what was begun is not to be found there
             self._sizes.clear()
-            self.border.group.transport.order()
+            transport = self.border.group.transport
+            transport.order()
+            if transport.linked:
+                transport.follow_messages()
             raise
 
     # ---- lists -------------------------------------------------------------------
@@ -270,15 +276,19 @@ class Direct:
         self._turn ^= moves
         arrays, to_values = self._rooms_for_all(u.dtype if valued else None)
         bits, to_bits = ([NOTHING] * len(arrays), to_values) if full else self._rooms_for_bits()
+        beside = full and valued and transport.linked and (
+            max(lists.size for lists, _ in self._given) * u.dtype.itemsize > BESIDE)
         if moves:
             for a, (device, piece) in enumerate(u.on_each()):
                 lists, firsts = self._given[a]
                 kernel = self._kernel(device, "exchange.give_all", VALUES=valued, U_FULL=full,
                                       LACKS=piece.format != "full")
-                kernel(lists.size, (lists, firsts, border.group.parts - 1,
-                                    NOTHING if piece.format == "full" else piece.present,
-                                    piece.values if valued else NOTHING, to_values[a], to_bits[a]))
-            transport.order()
+                with device.messages() if beside else nullcontext():
+                    kernel(lists.size, (lists, firsts, border.group.parts - 1,
+                                        NOTHING if piece.format == "full" else piece.present,
+                                        piece.values if valued else NOTHING, to_values[a], to_bits[a]))
+            if not beside:
+                transport.order()
         if _record.listener is not None and moves:
             self._tell_all(u, valued, full)
         found = []
@@ -302,6 +312,8 @@ class Direct:
                 ext.set_full(values)
             else:
                 ext.set_bitmap_later(present, values, _counted(later), iso=not valued)
+        if beside:
+            transport.follow_messages()
         return found
 
     @_record.aside

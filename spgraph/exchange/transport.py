@@ -48,6 +48,18 @@ class InProcess:
                 for device in gpus:
                     device.follow(gpus)
 
+    @property
+    def linked(self) -> bool:
+        """Whether there is more than one GPU, so that messages can be under way while these compute."""
+        return len(self._gpus) > 1
+
+    def follow_messages(self) -> None:
+        """What is started from now on, on any GPU, comes after the messages that all have started."""
+        gpus = self._gpus
+        with gpus[0]:
+            for device in gpus:
+                device.follow_messages(gpus)
+
     def all_to_all(self, sent: list[list[tuple]]) -> list[list[tuple]]:
         """Deliver ``sent[p][q]``, from part p to part q; returns what came, ``came[q][p]``.
 

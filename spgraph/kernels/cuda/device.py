@@ -6,7 +6,8 @@ import ctypes
 import functools
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -139,6 +140,36 @@ class CudaDevice(Device):
         for other in others:
             if other is not self:
                 stream.wait_event(other._event)
+
+    @functools.cached_property
+    def _beside(self) -> tuple[Any, Any]:
+        """The stream for messages, and the event that says they are sent."""
+        with self:
+            return self.xp.cuda.Stream(non_blocking=True), self.xp.cuda.Event(disable_timing=True)
+
+    @contextmanager
+    def messages(self) -> Iterator[None]:
+        """Make this GPU the current one; kernels started within come after what was started before, beside what comes.
+
+        What they read must not change before `follow_messages`. Nothing is allocated within.
+        """
+        stream, sent = self._beside
+        with self.lock:
+            self.mark()
+            stream.wait_event(self._event)
+            usual, self._stream = self._stream, lambda: stream
+            try:
+                yield
+            finally:
+                self._stream = usual
+                sent.record(stream)
+
+    def follow_messages(self, others: Iterable[CudaDevice]) -> None:
+        """As `follow`, after the messages that others, and this GPU, have started."""
+        self.use()
+        stream = self._stream()
+        for other in others:
+            stream.wait_event(other._beside[1])
 
     def load(self, name: str, text: str, shared: int = 0) -> Any:
         """The compiled function of a text; `shared` bytes of ``extern __shared__`` memory are allowed."""

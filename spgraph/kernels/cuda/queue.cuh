@@ -25,27 +25,49 @@ KERNEL {
 
 //== make(begin, fidx, fvals, length, oidx, ovals, oprefix) block=128 returns=1
 // The list in another order, and its prefix: what a flush of push.cuh writes, for a list that came from elsewhere.
-// LATE: how long it is, at most a.n, the device alone knows; the number is 0 afterwards.
+// LATE: how long it is, at most a.n, the device alone knows; the number is 0 afterwards. One atomic for AHEAD entries per
+// thread of a block.
+constexpr int AHEAD = 4;
 KERNEL {
+    __shared__ u64 before[BLOCK / 32];
+    __shared__ u64 base;
+    const int warp = threadIdx.x / 32;
     i64 entries = a.n;
     if constexpr (LATE) entries = (i64)peek(a.length);
-    const i64 rounds = (entries + 31) / 32;
-    for (i64 round = item(32); round < rounds; round += items(32)) {
-        const i64 q = 32 * round + lane();
-        const bool there = q < entries;
-        const i64 j = there ? (i64)load(a.fidx + q) : 0;
-        const i64 length = there ? (i64)load(a.begin + j + 1) - (i64)load(a.begin + j) : 0;
-        const i64 sum = warp_scan(length);
-        u64 base = 0;
-        const u64 total = (u64)from_lane(sum, 31) << COUNT_BITS | (u64)__popc(__ballot_sync(FULL_WARP, there));
-        if (lane() == 0) base = atomicAdd(&a.result->count[0], total);
-        base = from_lane(base, 0);
-        if (there) {
-            const i64 slot = (i64)(base & ((1ull << COUNT_BITS) - 1)) + lane();
-            a.oidx[slot] = (E_oidx)j;
-            if constexpr (VALUES) a.ovals[slot] = look(a.fvals, q);
-            a.oprefix[slot] = (i64)(base >> COUNT_BITS) + sum - length;
+    for (i64 first = (i64)blockIdx.x * BLOCK * AHEAD; first < entries; first += (i64)gridDim.x * BLOCK * AHEAD) {
+        i64 row[AHEAD], length[AHEAD], upto[AHEAD];
+        u64 total = 0;
+        for (int k = 0; k < AHEAD; k++) {
+            const i64 q = first + k * BLOCK + threadIdx.x;
+            row[k] = q < entries ? (i64)load(a.fidx + q) : -1;
+            length[k] = q < entries ? (i64)load(a.begin + row[k] + 1) - (i64)load(a.begin + row[k]) : 0;
+            upto[k] = warp_scan(length[k]);
+            total += (u64)from_lane(upto[k], 31) << COUNT_BITS | (u64)__popc(__ballot_sync(FULL_WARP, row[k] >= 0));
         }
+        if (lane() == 0) before[warp] = total;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            u64 sum = 0;
+            for (int w = 0; w < BLOCK / 32; w++) {
+                const u64 own = before[w];
+                before[w] = sum;
+                sum += own;
+            }
+            base = atomicAdd(&a.result->count[0], sum);
+        }
+        __syncthreads();
+        const u64 place = base + before[warp];
+        i64 slot = (i64)(place & ((1ull << COUNT_BITS) - 1)), edges = (i64)(place >> COUNT_BITS);
+        for (int k = 0; k < AHEAD; k++) {
+            if (row[k] >= 0) {
+                a.oidx[slot + lane()] = (E_oidx)row[k];
+                if constexpr (VALUES) a.ovals[slot + lane()] = look(a.fvals, first + k * BLOCK + threadIdx.x);
+                a.oprefix[slot + lane()] = edges + upto[k] - length[k];
+            }
+            slot += __popc(__ballot_sync(FULL_WARP, row[k] >= 0));
+            edges += from_lane(upto[k], 31);
+        }
+        __syncthreads();  // before the next ones are counted
     }
     if constexpr (LATE) {
         if (last_block(a.result) && threadIdx.x == 0) {

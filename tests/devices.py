@@ -1,0 +1,32 @@
+"""The devices that tests of parts use: all GPUs there are, several parts on each if they are too few."""
+
+from __future__ import annotations
+
+from spgraph import context
+from spgraph.exchange import Group, group_of
+from spgraph.kernels.device import Device
+
+__all__ = ["gpus", "in_parts", "spread"]
+
+
+def gpus(one: Device) -> int:
+    """How many GPUs of its kind there are; 0 for the CPU, 1 for an emulated one."""
+    if one.on_host or not one.name.startswith("cuda"):
+        return 0 if one.on_host else 1
+    import cupy
+
+    return cupy.cuda.runtime.getDeviceCount()
+
+
+def spread(one: Device, count: int) -> list[Device]:
+    """So many devices of the same kind, that one first."""
+    there = gpus(one)
+    if there < 2:
+        return [one] * count
+    return [one, *(context.find_device(f"cuda:{number % there}", "--devices") for number in range(1, count))]
+
+
+def in_parts(count: int) -> Group:
+    """The device of the tests, or all of its kind, as so many parts."""
+    device = context.device()
+    return group_of(tuple(spread(device.devices[0] if device.group is not None else device, count)))
