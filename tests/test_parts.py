@@ -165,7 +165,7 @@ def test_operands_of_other_layouts_are_aligned():
     u = sg.Vector.from_coo([1, 5], [2.0, 3.0], size=one.nrows).to(random._device)
     u << u.vxm(random, semiring.plus_times)
     u << u.vxm(other, semiring.plus_times)
-    v = sg.Vector.from_coo([1, 5], [2.0, 3.0], size=one.nrows).to(one.device)
+    v = sg.Vector.from_coo([1, 5], [2.0, 3.0], size=one.nrows).to(one._device)
     v << v.vxm(one, semiring.plus_times)
     v << v.vxm(one, semiring.plus_times)
     assert u.to("cpu").isclose(v.to("cpu"))
