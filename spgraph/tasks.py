@@ -117,7 +117,7 @@ def spread(A: Matrix, jobs: Iterable, work: Callable[[Matrix, list], Any]) -> li
     going = runs
     while going:
         going = [run for run in going if run.step()]
-    return [Vector._wrap(vector) for vector in dealt(A._block.rows, [_checked(A, run.result)._block for run in runs])]
+    return [Vector._wrap(vector) for vector in dealt(A._block.rows, [run.result._block for run in runs])]
 
 
 def finish(work: Any) -> Any:
@@ -153,20 +153,22 @@ class _Run:
         """Go on to the next place where it yields; whether there is more to do."""
         with self.copy._device, self.context:
             if self.steps is None:
-                self.result = self.work(self.copy, self.jobs)
-                if not inspect.isgenerator(self.result):
+                result = self.work(self.copy, self.jobs)
+                if not inspect.isgenerator(result):
+                    self.result = _checked(self.copy, result)
                     return False
-                self.steps = self.result
+                self.steps = result
             try:
                 next(self.steps)
             except StopIteration as end:
-                self.result = end.value
+                self.result = _checked(self.copy, end.value)
                 return False
         return True
 
 
 def _checked(A: Matrix, found: Any) -> Vector:
+    """What the work gave, on the device where it worked."""
     if not isinstance(found, Vector) or found.size != A.nrows:
         what = f"a Vector of size {found.size}" if isinstance(found, Vector) else type(found).__name__
         raise InvalidValue(f"spread: the work gave {what}, but a Vector of size {A.nrows} was wanted")
-    return found
+    return found if found._device is A._device else found._moved(A._device)

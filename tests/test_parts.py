@@ -227,7 +227,7 @@ def test_share_gives_each_part_what_it_looks_at(listed: bool, duplicate: str, ex
     values = np.ones(ids.size) if data.draw(st.booleans()) else random.random(ids.size)
     u = sg.Vector.from_coo(ids, values, size=n, dtype=float).to(several._device)._block.rehome(several._block.cols)
     border = border_of(several._block, duplicate)
-    with sg.Context(exchange=exchange):
+    with sg.Context(exchange=exchange), several._device.devices[0]:
         check_shared(several, border.share(u, listed), ids, values, listed, duplicate)
 
 
@@ -240,7 +240,7 @@ def test_long_lists_to_many_parts(exchange: str):
     ids = np.flatnonzero(random.random(n) < 0.9)
     values = random.random(ids.size)
     u = sg.Vector.from_coo(ids, values, size=n, dtype=float).to(A._device)._block.rehome(A._block.cols)
-    with sg.Context(exchange=exchange):
+    with sg.Context(exchange=exchange), A._device.devices[0]:
         for _ in range(3):  # lists go to two rooms in turn
             check_shared(A, border_of(A._block).share(u, True), ids, values, True, "1-hop")
 
@@ -279,9 +279,10 @@ def check_shared(several, shared, ids, values, listed: bool, duplicate: str) -> 
         seen = np.union1d(cols[owner[rows] == part], np.flatnonzero(owner == part))
         wanted = np.isin(ids, seen if duplicate == "1-hop" else np.arange(n))
         assert ext.nvals == 0 or (ext.format == "sparse") is listed
-        ext.expand().to_sparse()
-        local, got = ext.device.to_host(ext.indices), ext.device.to_host(ext.values)
-        found = ext.device.to_host(ext.partition.globals_of(ext.device.xp.asarray(local)))
+        with ext.device as device:
+            ext.expand().to_sparse()
+            local, got = device.to_host(ext.indices), device.to_host(ext.values)
+            found = device.to_host(ext.partition.globals_of(device.xp.asarray(local)))
         order = np.argsort(found)
         found, got = found[order], got[order]
         assert np.array_equal(found, ids[wanted])
@@ -367,23 +368,41 @@ class TestExchange:
     def test_route_keeps_the_order_of_equal_positions(self):
         group = in_parts(2)
         layout = Layout(group, [0, 2, 5])
-        xp = group.devices[0].xp
-        keyed = [(xp.array([4, 0, 4]), xp.array([1, 2, 3])), (xp.array([4]), xp.array([9]))]
+        keyed = []
+        for device, ids, values in zip(group.devices, ([4, 0, 4], [4]), ([1, 2, 3], [9])):
+            with device:
+                keyed.append((device.xp.array(ids), device.xp.array(values)))
         first, second = route(layout, keyed)
         assert [group.devices[0].to_host(array).tolist() for array in first] == [[0], [2]]
-        assert [group.devices[0].to_host(array).tolist() for array in second] == [[2, 2, 2], [1, 3, 9]]
+        assert [group.devices[1].to_host(array).tolist() for array in second] == [[2, 2, 2], [1, 3, 9]]
 
     def test_take_repeats_and_misses(self):
         v = sg.Vector.from_coo([0, 3], [5, 7], size=6).to(in_parts(3))
-        xp = v._device.devices[0].xp
-        wanted = [v._block.layout.positions(np.array(ids, np.int64)) for ids in ([3, 3, 1], [], [0])]
-        found = take(v._block, [xp.asarray(ids) for ids in wanted])
-        to_host = v._device.devices[0].to_host
-        assert [to_host(one.coo()[0]).tolist() for one in found] == [[0, 1], [], [0]]
-        assert [to_host(one.coo()[1]).tolist() for one in found] == [[7, 7], [], [5]]
+        wanted = v._device.dealt(
+            [v._block.layout.positions(np.array(ids, np.int64)) for ids in ([3, 3, 1], [], [0])]
+        )
+        found = take(v._block, wanted)
+        got = []
+        for device, one in zip(v._device.devices, found):
+            with device:
+                got.append([device.to_host(array).tolist() for array in one.coo()])
+        assert got == [[[0, 1], [7, 7]], [[], []], [[0], [5]]]
 
 
 class TestObjects:
+    def test_from_each_device(self):
+        group = in_parts(2)
+        v = sg.Vector.from_coo([1, 3, 4], [5, 7, 9], size=6)
+        A = GRAPHS["rmat"]
+        for device in group.devices:  # whatever GPU is the current one
+            for kind in ("sparse", "bitmap"):
+                there = v.to(device)
+                with device:
+                    there._block.to_sparse() if kind == "sparse" else there._block.to_bitmap()
+                assert there.to(group).isequal(v.to(group))
+                assert there.to("cpu").isequal(v.to("cpu"))
+            assert A.to(device).reorder("degree").to(group).isequal(A.to(group))
+
     def test_there_and_back(self):
         for A in GRAPHS.values():
             several = A.to(in_parts(3))

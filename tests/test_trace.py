@@ -603,7 +603,7 @@ def test_on_a_gpu(cuda: Any, count: int, direction: str):
             ways = list({one.superstep: one.direction for one in t.records if one.operation}.values())
             assert sums(t, "edges") == looked_at(A, plain, ways)
             assert sums(t, "frontier") == [frontier.size for frontier in levels(plain, source_of(plain))]
-            assert {one.device for one in t.records} == {cuda.name}
+            assert {one.device for one in t.records} == {one.name for one in spread(cuda, count)}
             assert all(type(one.edges) is int for one in t.records)
             assert sum(one.compute for one in t.records) > 0
 

@@ -108,7 +108,8 @@ class MatrixBlock:
         if device is self.device:
             return self
         if device.group is not None:
-            return device.group.dealt_matrix(self)
+            with self.device:
+                return device.group.dealt_matrix(self)
         indptr = device.to_device(self.device.to_host(self.indptr))
         indices = device.to_device(self.device.to_host(self.indices))
         values = self.values if self.iso else device.to_device(self.device.to_host(self.values))

@@ -131,7 +131,8 @@ class VectorBlock:
         if device is self.device:
             return self
         if device.group is not None:
-            return device.group.dealt_vector(self)
+            with self.device:
+                return device.group.dealt_vector(self)
         new = VectorBlock.__new__(VectorBlock)
         new.assume(self)
         new.device = device
