@@ -10,6 +10,7 @@ from devices import in_parts
 
 import spgraph as sg
 from spgraph.engine.plan import preset_limit
+from spgraph.engine.vector_products import edges_limit
 
 PRESETS = ("gap", "lagraph", "gunrock")
 
@@ -69,3 +70,33 @@ def test_a_search_turns_to_pulling_and_stays_right(preset: str, parts: int, monk
 def test_an_unknown_direction_names_those_that_there_are():
     with pytest.raises(sg.exceptions.InvalidValue, match="direction is 'beamer', wanted one of auto, push, pull, gap"):
         sg.Context(direction="beamer")
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_rows_without_entries_are_not_waited_for(parts: int):
+    """They stay unvisited for ever, and cost a pull hardly anything."""
+    n, empty = 500, 4500
+    edges = np.random.default_rng(1).integers(0, n, (2, 4000))
+    A = sg.Matrix.from_coo(*edges, True, nrows=n + empty, ncols=n + empty, dup_op=sg.binary.any)
+    device = A._device if A._device.group is None else A._device.devices[0]
+    A = A.to(in_parts(parts) if parts > 1 else device)
+    rows, cols = A.to_coo()[:2]
+    block = A._block
+    assert block.occupied == np.unique(rows).size
+    assert block.oriented(True).occupied == np.unique(cols).size
+    u = sg.Vector.from_coo([0], [True], size=n + empty).to(A._device)._block
+    count = np.unique(cols).size
+
+    def limit(reached: int, unvisited: bool) -> float:
+        found = edges_limit(block, True, n + empty - reached, True, u, True, "auto", unvisited)
+        assert found is not None
+        return found
+
+    # one after the other is reached; nothing is left to look at when all that have entries are
+    limits = [limit(reached, True) for reached in (0, count // 2, count - 1, count)]
+    assert limits == sorted(limits, reverse=True)
+    assert limits[-1] == limit(n + empty, True) < limits[0]
+    assert limit(count, False) > limits[-1]  # of a mask that says nothing of the kind
+
+    A[int(rows[0]), n + empty - 1] = True
+    assert A._block.oriented(True).occupied == count + 1

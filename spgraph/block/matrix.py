@@ -33,7 +33,7 @@ class MatrixBlock:
     stored pattern and values equal those of the transpose.
     """
 
-    __slots__ = ("_cuts", "_ranges", "_transpose", "cols", "device", "dtype", "indices", "indptr", "iso",
+    __slots__ = ("_cuts", "_occupied", "_ranges", "_transpose", "cols", "device", "dtype", "indices", "indptr", "iso",
                  "longest", "missed", "ncols", "nrows", "rows", "shares", "steps", "symmetric", "totals", "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL,
@@ -77,6 +77,7 @@ class MatrixBlock:
         self._transpose = None
         self._cuts = None
         self._ranges = None
+        self._occupied: int | None = None
         self.longest = None  # no row has more entries, if that is known
         self.shares = None  # of the rows, which products on a GPU keep here
         self.totals: dict = {}  # of all entries, by monoid; see engine.matrix_reduce
@@ -86,6 +87,13 @@ class MatrixBlock:
             self.rows = rows
         if cols is not None:
             self.cols = cols
+
+    @property
+    def occupied(self) -> int:
+        """Number of rows that have entries; counted at first use."""
+        if self._occupied is None:
+            self._occupied = int(self.device.xp.count_nonzero(self.indptr[1:] != self.indptr[:-1]))
+        return self._occupied
 
     def assume(self, other: MatrixBlock) -> None:
         """Become what `other` is; arrays are shared, not copied."""

@@ -27,11 +27,12 @@ class Costs(NamedTuple):
 
 
 CPU_COSTS = Costs(3.0, 2.0, 2.0, 0.7, 20_000.0)  # one thread of a 2-core EPYC, rmat:20
-# H100: gathers at 50 to 100 G/s, presence bytes at 1 TB/s; `stop` gives the best limit for BFS on rmat24-16 (H200)
-GPU_COSTS = Costs(0.020, 0.015, 0.0043, 0.003, 4_000.0)
+# H100: gathers at 50 to 100 G/s, presence bytes at 1 TB/s; `stop` from pulls of BFS on rmat24-16 (H200)
+GPU_COSTS = Costs(0.020, 0.015, 0.002, 0.003, 4_000.0)
 
 
-def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: int, costs: Costs = CPU_COSTS) -> float:
+def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: int, costs: Costs = CPU_COSTS,
+               occupied: int | None = None) -> float:
     """Edges of the frontier beyond which pulling is cheaper.
 
     Parameters
@@ -39,12 +40,14 @@ def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: i
     rows, edges : int
         Rows of the output and entries of the matrix.
     allowed : int
-        Rows that the mask allows.
+        Rows that the mask allows, of those that have entries.
     early_exit : bool
         Whether the monoid has a terminal value.
     threads : int
         Of a CPU.
     costs : Costs
+    occupied : int, optional
+        Rows that have entries. Default: all.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: i
     if not rows:
         return math.inf
     look = rows * costs.look + costs.start * threads
-    whole = look + edges * (allowed / rows) * costs.pull
+    whole = look + edges * (allowed / max(rows if occupied is None else occupied, 1)) * costs.pull
     if not early_exit or whole <= rows * costs.push:
         return whole / costs.push
     # push * m = look + allowed * (edges / m) * stop, solved for m

@@ -16,7 +16,7 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import MASK_CONSTS, Mask, MaskView
 from spgraph.engine.operators import accumulate, settles
 
-__all__ = ["NO_IDS", "Filter", "Product", "cast_scalar", "expected_edges", "one_value"]
+__all__ = ["NO_IDS", "Filter", "Product", "cast_scalar", "expected_edges", "occupied_rows", "one_value"]
 
 INT64 = np.dtype(np.int64)
 ISO_OPERANDS = frozenset({"a", "u"})
@@ -172,15 +172,23 @@ class Product(ABC):
         return ops
 
 
-def expected_edges(u: VectorBlock, A: MatrixBlock) -> float:
-    """So many edges leave u, about: exact counting is left to push, unless u must be made a list for it."""
+def occupied_rows(A: Any, transposed: bool) -> int:
+    """Rows of A, or of its transpose, that have entries; all if they are not at hand to be counted."""
+    if not transposed or A.has_transpose:
+        return A.oriented(transposed).occupied
+    return A.ncols
+
+
+def expected_edges(u: VectorBlock, A: MatrixBlock, transposed: bool) -> float:
+    """So many edges leave u, about: exact counting is left to push, unless u must be made a list for it.
+
+    u selects rows of A, or of its transpose.
+    """
     if u.format == "sparse":
         return u.nvals
     if u.queue is not None and u.queue[0] is A.indptr:
         return u.queue[2]
-    if 2 * u.nvals >= u.size:  # what it lacks will be isolated vertices
-        return A.nvals
-    return u.nvals * (A.nvals / max(u.size, 1))
+    return min(u.nvals * (A.nvals / max(occupied_rows(A, transposed), 1)), A.nvals)
 
 
 def one_value(semiring, flipped: bool, term: Term, A: MatrixBlock, u: VectorBlock):

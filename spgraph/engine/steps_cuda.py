@@ -242,7 +242,7 @@ class Steps:
     def run(self, A: MatrixBlock, transposed: bool, out: VectorBlock, mask: Mask | None, u: VectorBlock, changed: Any,
             thunk: Any, limit: float | None) -> PushStep | PullStep | None:
         """Run the one that the counts ask for; None if it was not run before, or operands are stored in another way."""
-        if limit is not None and expected_edges(u, A) <= limit:
+        if limit is not None and expected_edges(u, A, not transposed) <= limit:
             if not self._pushes:
                 return None
             rows = A.oriented(not transposed)

@@ -19,7 +19,7 @@ from spgraph import _record, context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView, view_mask
 from spgraph.engine.plan import CPU_COSTS, GPU_COSTS, preset_limit, push_limit
-from spgraph.engine.product import Filter, Product, cast_scalar, expected_edges
+from spgraph.engine.product import Filter, Product, cast_scalar, expected_edges, occupied_rows
 from spgraph.engine.products_cpu import CpuProduct
 from spgraph.engine.vector_elementwise import vector_select
 from spgraph.engine.vector_write import differences
@@ -73,9 +73,10 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     kind = _product_of(out)
     product = kind(out, mask, view, accum, replace, A, transposed, u, semiring, flipped, changed, kept, fresh, grows)
     allowed = view.allowed if view.code else out.size
-    limit = edges_limit(A, transposed, allowed, product.term.stops, u, out.device.on_host, direction)
+    unvisited = own and view.code == "sc"
+    limit = edges_limit(A, transposed, allowed, product.term.stops, u, out.device.on_host, direction, unvisited)
     pushed = False
-    if limit is not None and expected_edges(u, A) <= limit:
+    if limit is not None and expected_edges(u, A, not transposed) <= limit:
         if _record.listener is not None:
             _record.listener.product("push", A, not transposed, u)
         pushed = product.push(limit)
@@ -119,7 +120,7 @@ def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, tran
         if not known.fits(rows_of_u, out, mask, u):
             return False
         allowed = out.size if mask is None else out.size - out.nvals
-        limit = edges_limit(A, transposed, allowed, known.term.stops, u, True, direction)
+        limit = edges_limit(A, transposed, allowed, known.term.stops, u, True, direction, mask is not None)
         if limit is not None and u.nvals <= limit:
             if _record.listener is not None:
                 _record.listener.product("push", A, not transposed, u)
@@ -133,7 +134,7 @@ def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, tran
             out.rehome(outer)
         allowed = out.size if mask is None else out.size - out.nvals
         if allowed and (known.fresh or allowed < out.size or out.nvals):
-            limit = edges_limit(A, transposed, allowed, known.stops, u, False, direction)
+            limit = edges_limit(A, transposed, allowed, known.stops, u, False, direction, mask is not None)
             step = known.run(A, transposed, out, mask, u, changed, thunk, limit)
             if step is not None:
                 device.counters.products += 1
@@ -154,20 +155,26 @@ def _product_of(out: VectorBlock) -> type[Product]:
     return CudaProduct
 
 
-def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_host: bool,
-                direction: str | None) -> float | None:
-    """Edges that push may look at, where `allowed` rows may be written; None to pull at once."""
+def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_host: bool, direction: str | None,
+                unvisited: bool) -> float | None:
+    """Edges that push may look at, where `allowed` rows may be written; None to pull at once.
+
+    `unvisited`: the others have been reached, so that rows without entries are among those that are allowed.
+    """
     direction = direction or context.current().direction
     if direction in ("push", "pull"):
         return math.inf if direction == "push" else None
-    if direction != "auto" and stops and allowed < (A.ncols if transposed else A.nrows):
-        return preset_limit(direction, A.ncols if transposed else A.nrows, A.nvals, allowed, u.nvals, u.listed)
+    rows = A.ncols if transposed else A.nrows
+    if direction != "auto" and stops and allowed < rows:
+        return preset_limit(direction, rows, A.nvals, allowed, u.nvals, u.listed)
+    occupied = occupied_rows(A, transposed)
+    pulled = max(allowed - (rows - occupied), 0) if unvisited else allowed * occupied // max(rows, 1)
     workers, costs = (threads(), CPU_COSTS) if on_host else (1, GPU_COSTS)
-    limit = push_limit(A.ncols if transposed else A.nrows, A.nvals, allowed, stops, workers, costs)
+    limit = push_limit(rows, A.nvals, pulled, stops, workers, costs, occupied)
     if A.has_transpose:
         return limit
     # Only one direction is at hand. Keep to it until what the other would have saved pays for it.
-    edges = u.nvals * (A.nvals / max(u.size, 1))
+    edges = u.nvals * (A.nvals / max(occupied_rows(A, not transposed), 1))
     if transposed:
         A.missed += max(edges - limit, 0)
         return math.inf if A.missed < TRANSPOSE_COST * A.nvals else limit

@@ -52,6 +52,7 @@ class MatrixParts(Parts):
     """
 
     __slots__ = (
+        "_occupied",
         "_transpose",
         "border",
         "cols",
@@ -100,6 +101,14 @@ class MatrixParts(Parts):
         self._transpose: Any = None
         self.border: dict = {}
         self.missed = 0
+        self._occupied: int | None = None
+
+    @property
+    def occupied(self) -> int:
+        """Number of rows that have entries, in all parts; counted at first use."""
+        if self._occupied is None:
+            self._occupied = sum(self.device.transport.gather([piece.occupied for _, piece in self.on_each()]))
+        return self._occupied
 
     @property
     def iso(self) -> bool:

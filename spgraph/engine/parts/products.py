@@ -20,6 +20,7 @@ from spgraph.block import VectorBlock
 from spgraph.engine import vector_products
 from spgraph.engine.mask import Mask
 from spgraph.engine.parts.align import mask_pieces
+from spgraph.engine.product import occupied_rows
 from spgraph.exchange.border import Border, border_of, sharing_of
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.near import NearBorder
@@ -91,10 +92,12 @@ def _limit(
     monoid = semiring.monoid
     stops = bool(monoid.terminal_any or (monoid.type.np_type.kind == "b" and monoid.terminal is not None))
     on_host = A.device.devices[A.device.mine[0]].on_host
-    limit = vector_products.edges_limit(A, transposed, allowed, stops, u, on_host, direction)
+    unvisited = mask is not None and mask.block is out and mask.complement and mask.structural
+    limit = vector_products.edges_limit(A, transposed, allowed, stops, u, on_host, direction, unvisited)
     if limit is None or limit == math.inf:
         return limit
-    return None if u.nvals * (A.nvals / max(u.size, 1)) > limit else limit
+    sources = max(occupied_rows(A, not transposed), 1)
+    return None if u.nvals * (A.nvals / sources) > limit else limit
 
 
 def _scattered_by(A: MatrixParts, transposed: bool) -> Border | None:
