@@ -173,6 +173,9 @@ class Border:
         """Entries in all parts' rows that meet those of what was shared as lists."""
         found = []
         for part, block, ext in zip(self.group.mine, self.blocks, shared):
+            if not ext.nvals:
+                found.append(0)
+                continue
             with self.group.devices[part]:
                 rows = block.oriented(True)
                 if ext.queue is not None and ext.queue[0] is rows.indptr:

@@ -16,6 +16,7 @@ from typing import Any
 
 from semirings import binary
 from semirings._monoids import TypedSemiring
+from spgraph import _record
 from spgraph.block import VectorBlock
 from spgraph.engine import vector_products
 from spgraph.engine.mask import Mask
@@ -66,7 +67,12 @@ def mxv(
         sharing = sharing_of(A.oriented(transposed))
         pushed, shared = _shared(sharing, u, limit)
         way = "push" if pushed else "pull"
+        stays = pushed and _stays(out, mask, accum, replace)
         for (_, piece), block, ext, piece_mask, note in zip(out.on_each(), sharing.blocks, shared, masks, notes):
+            if stays and not ext.nvals:  # nothing comes of nothing
+                if _record.listener is not None:
+                    _record.listener.product(way, block, True, ext)
+                continue
             vector_products.mxv(
                 piece, piece_mask, accum, replace, block, False, ext, semiring, changed=note, direction=way, **how
             )
