@@ -4,8 +4,9 @@ Method: r = alpha (r D^-1 A + lost p') + (1 - alpha) p, where D holds the sums o
 out-weights, `lost` is the rank on dangling vertices (those without out-weight),
 and p, p' say where jumps and lost rank go (L. Page et al., 1999; the definition
 is NetworkX's).
-Encoding: all vectors are full. `share` is alpha / out-weight, absent for dangling
-vertices.
+Encoding: all vectors are full. `share` is alpha / out-weight, 0 for dangling vertices.
+What came along edges and what came by jumps are added where they are used: so the
+product waits for no sum of the iteration before, and a GPU is never idle.
 Work: one product over all edges per iteration; border values: n per iteration.
 """
 
@@ -108,27 +109,32 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     sink = jump if dangling is None else _distribution("dangling", dangling, n, dtype)
     rank = _distribution("nstart", nstart, n, dtype)
     share, idle, follow = _shares(A, alpha, weighted, dtype)
-    new, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Scalar(dtype), Scalar(dtype)
+    came, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Scalar(dtype), Scalar(dtype)
+    uniform = personalization is None and sink is jump
+    jumped, jumps, other = dtype.type(0), Vector(dtype, n), Vector(dtype, n)  # ranks are rank + jumped
+    if not uniform:
+        other << jumped
+        jumped = other
     residual, converged, iterations = math.inf, n == 0, 0
     late = False  # the change is not known yet: a GPU computes it, and meanwhile begins the next product, wanted or not
-    _spread(rank, idle, share, lost, flow)
+    _spread(rank, jumped, idle, share, lost, flow)
     while not converged and iterations < max_iter:
-        lost_rank = alpha * lost.get(0)
+        came << dtype.type(0)
+        came(binary.plus) << flow.vxm(A, follow)  # r' = f plus.times A, ...
+        lost_rank = alpha * lost.get(0)  # known when the product began
         if sink is not jump:
-            new << binary.plus(scaled(jump, 1 - alpha) | scaled(sink, lost_rank))  # (1 - alpha) p + alpha l p'
-        elif personalization is None:
-            new << dtype.type((1 - alpha + lost_rank) / n)  # one value for all
-        else:
-            new << scaled(jump, 1 - alpha + lost_rank)
-        new(binary.plus) << flow.vxm(A, follow)  # r' = (jumps) + f plus.times A
+            jumps << binary.plus(scaled(jump, 1 - alpha) | scaled(sink, lost_rank))
+        elif not uniform:
+            jumps << scaled(jump, 1 - alpha + lost_rank)
+        now = dtype.type((1 - alpha + lost_rank) / n) if uniform else jumps  # ... + (1 - alpha) p + alpha l p'
         if late:
             residual = _looked_at(change, iterations)
             converged = residual < n * tol
             if converged:
                 break
-        _spread(new, idle, share, lost, flow)
-        change << (new - rank).apply(unary.abs).reduce(monoid.plus)
-        rank, new = new, rank
+        _spread(came, now, idle, share, lost, flow)
+        change << _ranks(came - rank, now - jumped).apply(unary.abs).reduce(monoid.plus)
+        rank, came, jumped, jumps, other = came, rank, now, other, jumps
         iterations += 1
         late = not change.ready
         if not late:
@@ -141,13 +147,18 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
         raise InvalidValue(
             f"pagerank: not converged after max_iter={max_iter} iterations: the L1 norm of the last change is "
             f"{residual:.3g}, tol * n is {n * tol:.3g}; raise max_iter or tol, or pass fail_on_nonconvergence=False")
-    return _result(rank, iterations, float(residual), converged)
+    return _result(_ranks(rank, jumped), iterations, float(residual), converged)
 
 
-def _spread(rank: Vector, idle: Vector, share: Vector, lost: Scalar, flow: Vector) -> None:
+def _ranks(came, jumped):
+    """What came along edges and what came by jumps, which is the same for all or a Vector."""
+    return came.apply(binary.plus, right=jumped) if isinstance(jumped, np.generic) else binary.plus(came & jumped)
+
+
+def _spread(came: Vector, jumped, idle: Vector, share: Vector, lost: Scalar, flow: Vector) -> None:
     """What leaves each vertex: the rank that dangling ones lose together, and what follows each edge of the others."""
-    lost << binary.first(rank & idle).reduce(monoid.plus)  # l = sum of r over dangling vertices
-    flow << binary.times(rank & share)  # f = r .* (alpha / outweight)
+    lost << binary.first(_ranks(came, jumped) & idle).reduce(monoid.plus)  # l = sum of r over dangling vertices
+    flow << binary.times(_ranks(came, jumped) & share)  # f = r .* (alpha / outweight)
 
 
 def _looked_at(change: Scalar, iterations: int) -> float:
@@ -189,7 +200,7 @@ def _shares(A: Matrix, alpha: float, weighted: bool, dtype: np.dtype):
     return share, idle, semiring.plus_times[dtype] if weighted else semiring.plus_first[dtype]
 
 
-def _result(rank: Vector, iterations: int, residual: float, converged: bool) -> PageRank:
+def _result(rank, iterations: int, residual: float, converged: bool) -> PageRank:
     result = PageRank(rank.dtype, rank.size, name="pagerank")
     result << rank
     result.iterations = iterations
