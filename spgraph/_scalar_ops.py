@@ -228,7 +228,7 @@ class ScalarExpression(Expression, ScalarLike):
         if self._value is not None or type(self._plan) is not VectorReduce:
             return None
         device = self._plan.device
-        return None if device.on_host else self._on_device(device, self._plan.start)
+        return self._on_device(device, self._plan.start) if device.begins else None
 
     def _computed(self):
         return self._on_device(self._plan.device, self._plan.compute)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from cuda_cases import CASES, CELLS, combining, monoids_alike, outcome
+from devices import spread
 from graphs import GRAPHS
 
 import spgraph as sg
@@ -19,6 +20,7 @@ from semirings.dtypes import lookup_dtype
 from spgraph import algorithms, binary, context, semiring
 from spgraph.block import VectorBlock
 from spgraph.engine import products_cuda, queues_cuda, shares_cuda
+from spgraph.exchange import group_of
 from spgraph.kernels.device import HOST
 
 SEEDS = range(int(os.environ.get("SPGRAPH_CUDA_SEEDS", "4")))
@@ -147,18 +149,24 @@ def test_atomics_of_floats_with_signs_infinities_and_nan(cuda, dtype, code):
             np.testing.assert_array_equal(after, want, err_msg=op.name)
 
 
-def test_pagerank_that_does_not_wait(cuda, monkeypatch):
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("options", [{}, {"personalization": {3: 1.0, 5: 2.0}}, {"dangling": {0: 1.0}}])
+def test_pagerank_that_does_not_wait(cuda, monkeypatch, parts, options):
     """Results are never there yet when they are asked for: the next product begins before they are known."""
     graph = GRAPHS["karate"]
     before = context.set_default(HOST)
+    asked: list[int] = []
     try:
-        want = algorithms.pagerank(graph.matrix(sg)).to_coo()
-        context.set_default(cuda)
-        monkeypatch.setattr(cuda, "has", lambda slot, sequence: False)
-        got = algorithms.pagerank(graph.matrix(sg)).to_coo()
+        want = algorithms.pagerank(graph.matrix(sg), **options)
+        context.set_default(cuda if parts == 1 else group_of(tuple(spread(cuda, parts))))
+        for device in spread(cuda, parts):
+            monkeypatch.setattr(device, "has", lambda slot, sequence: asked.append(slot))
+        got = algorithms.pagerank(graph.matrix(sg), **options)
     finally:
         context.set_default(before)
-    for x, y in zip(want, got):
+    assert asked
+    assert got.iterations == want.iterations
+    for x, y in zip(want.to_coo(), got.to_coo()):
         np.testing.assert_allclose(x, y, rtol=1e-9)
 
 

@@ -50,6 +50,7 @@ class Group(Device):
         self.mine = self.transport.mine
         self.parts = len(devices)
         self.name = _name(devices)
+        self.begins = all(device is not None and device.begins for device in devices)
         self.group = self
         self._even: WeakValueDictionary = WeakValueDictionary()
         self._layouts: WeakValueDictionary = WeakValueDictionary()

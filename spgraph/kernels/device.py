@@ -50,6 +50,8 @@ class Device:
         "cpu" or "cuda:0".
     on_host : bool
         Whether arrays are NumPy's.
+    begins : bool
+        Whether a reduction may be begun, and waited for later.
     xp : module
         NumPy, or CuPy.
     host_copies : bool
@@ -62,6 +64,7 @@ class Device:
 
     name = "cpu"
     on_host = True
+    begins = False
     xp: Any = np
     host_copies = True
     group: Any = None  # itself, if it is several devices: an `exchange.Group`

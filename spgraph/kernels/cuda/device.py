@@ -56,6 +56,7 @@ class CudaDevice(Device):
     """
 
     on_host = False
+    begins = True
     _several = False  # GPUs, of which one is current
 
     def __init__(self, number: int = 0):
@@ -321,7 +322,8 @@ class CudaDevice(Device):
         while self._words[last] != sequence and time.monotonic() < stop:
             pass
         if self._words[last] != sequence:
-            self.synchronize()  # raises what went wrong
+            with self:
+                self.synchronize()  # raises what went wrong
             if self._words[last] != sequence:
                 raise RuntimeError(f"{self.name}: a kernel ended without its results")
 
