@@ -92,6 +92,7 @@ OWN = {
     "gustavson.wide_add": "as row_sums, for rows that share the card",
     "gustavson.wide_rows": "as row_sums, for rows that share the card",
     "pointers.check": "a copy for jump; jump_within of the CPU checks as it goes",
+    "pointers.combine_far": "into the memory of other GPUs; parts of the CPU send messages",
     "pointers.jump": "halves paths; the CPU goes upwards, range by range (jump_within, jump_below)",
     "queue.fetch": "values of push's list once it is known; the CPU has them at hand",
     "queue.pad": "padding that lets pull skip the bitmap",

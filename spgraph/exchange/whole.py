@@ -8,15 +8,18 @@ Border values: `everywhere` all entries to every other device; `to_owners` those
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spgraph import _record
 from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
+from spgraph.exchange.direct import Direct
 from spgraph.exchange.payload import decode, encode
 from spgraph.exchange.vector_parts import VectorParts
+from spgraph.partition import Partition
+from spgraph.partition.layout import Layout
 
 __all__ = ["devices_of", "everywhere", "to_owners"]
 
@@ -40,6 +43,8 @@ def everywhere(v: VectorParts) -> list[VectorBlock]:
         device have the same one.
     """
     group, layout = v.device, v.layout
+    if group.transport.direct and group.transport.linked:
+        return _stored(v)
     leaders = devices_of(group)
     pieces = []
     for part, (_, piece) in zip(group.mine, v.on_each()):
@@ -52,6 +57,37 @@ def everywhere(v: VectorParts) -> list[VectorBlock]:
             with group.devices[part] as device:
                 found[part] = _joined(device, layout, v.dtype, arrived)
     return [found[leaders[part]] for part in group.mine]
+
+
+class _Everything:
+    """To `Direct` a border whose columns are all positions."""
+
+    duplicate = "all"
+
+    def __init__(self, layout: Layout):
+        group, starts = layout.group, layout.starts.tolist()
+        self.group, self.layout = group, layout
+        self.blocks = [_Columns(layout.size, layout.whole(group.devices[part])) for part in group.mine]
+        self.begins = [starts[:-1] for _ in group.mine]
+        self.sizes = [[end - begin for begin, end in pairwise(starts)] for _ in group.mine]
+        self.lent = [[None] * group.parts for _ in group.mine]
+
+
+class _Columns(NamedTuple):
+    ncols: int
+    cols: Partition
+
+
+def _stored(v: VectorParts) -> list[VectorBlock]:
+    """The same by direct stores; values lie there until the next but one comes."""
+    layout = v.layout
+    direct = layout.kept.get("everything")
+    if direct is None:
+        direct = layout.kept["everything"] = Direct(_Everything(layout))
+    found = direct.share(v, False, None)
+    for _, block in zip(v.on_each(), found):
+        block.to_bitmap()
+    return found
 
 
 @_record.exchange

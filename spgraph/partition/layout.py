@@ -53,6 +53,7 @@ class Layout:
             self.places[order] = np.arange(self.size)
         self.pieces = [Piece(self, part, group.devices[part]) for part in group.mine]
         self._wholes: dict = {}
+        self.kept: dict = {}  # by the exchange of whole vectors
 
     def __repr__(self) -> str:
         return f"Layout({self.name}, {self.size} in {self.starts.size - 1} parts)"

@@ -19,6 +19,7 @@ from spgraph.engine import pointers
 from spgraph.engine.mask import Mask
 from spgraph.engine.parts.align import align, mask_block, mask_pieces
 from spgraph.engine.vector_write import write
+from spgraph.exchange.far import combine_far
 from spgraph.exchange.route import route
 from spgraph.exchange.take import take, wanted_whole
 from spgraph.exchange.vector_parts import VectorParts
@@ -28,6 +29,7 @@ from spgraph.kernels.cpu._threads import together
 __all__ = ["combine_at", "gather", "pointer_jump"]
 
 FEW = 64  # terms that are fewer than size / this go to the owners as they are
+ATOMIC = 4  # bytes that GPUs update in one step, at least
 SMALL = 1 << 16  # positions that take less time to go through than messages of another length take to make
 
 
@@ -80,11 +82,26 @@ def combine_at(out: VectorParts, accum, p: VectorParts, x: VectorParts) -> None:
     terms = sum(x.device.transport.gather([piece.bounds()[1] for piece in x.pieces]))
     if not terms:
         return
+    if _within_reach(out, accum, x):
+        combine_far(out, accum, p, x)
+        return
     whole = out.size <= SMALL or terms * FEW >= out.size
     if whole and out.dtype == accum.type.np_type:  # else an intermediate result would be of another type than C
         _combine_whole(out, accum, p, x)
     else:
         _combine_each(out, accum, p, x)
+
+
+def _within_reach(out: VectorParts, accum, x: VectorParts) -> bool:
+    """Whether GPUs can combine terms into each other's values by themselves."""
+    transport, dtype = out.device.transport, out.dtype
+    return (
+        transport.direct
+        and transport.linked
+        and dtype.itemsize >= ATOMIC
+        and dtype == x.dtype == accum.type.np_type
+        and all(piece.bounds()[0] == piece.size for piece in out.pieces)
+    )
 
 
 def _combine_whole(out: VectorParts, accum, p: VectorParts, x: VectorParts) -> None:

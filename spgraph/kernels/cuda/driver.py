@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from semirings.exceptions import NoDevice
 
-__all__ = ["CUPY_PACKAGES", "Card", "Driver", "Machine", "check", "find", "open_driver", "pip_line"]
+__all__ = ["CUPY_PACKAGES", "Card", "Driver", "Machine", "atomics_between", "check", "find", "open_driver", "pip_line"]
 
 CUPY_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "cupy")  # names under which the module is installed
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
@@ -33,6 +33,7 @@ CODES = {
     803: "its library and its kernel module differ in version, a restart helps",
     804: "the card does not work with a library newer than its kernel module",
 }
+NATIVE_ATOMICS = 3  # of two cards: whether kernels of one can update the memory of the other in one step
 MAJOR, MINOR = 75, 76  # attributes: the two numbers of the compute capability
 
 
@@ -258,3 +259,10 @@ def _first_line(error: BaseException) -> str:
     """What an error says, without the frames that some draw around it."""
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if line.strip("=")), type(error).__name__)
+
+
+def atomics_between(one: int, other: int, machine: Machine | None = None) -> bool:
+    """Whether atomics of a GPU's kernels work in another one's memory: over NVLink they do, over PCIe mostly not."""
+    found = ctypes.c_int(0)
+    library = (machine or Machine()).library(LIBRARY)
+    return library.cuDeviceGetP2PAttribute(ctypes.byref(found), NATIVE_ATOMICS, one, other) == 0 and found.value != 0

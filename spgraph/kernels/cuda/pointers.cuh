@@ -40,6 +40,33 @@ KERNEL {
     report<!C_FULL>(a, added);
 }
 
+// The same into a full C of several devices: the part of positions starts[q]..starts[q + 1] lies at address to_vals[q].
+//== combine_far(xidx, xpresent, xvals, ppresent, pvals, local, starts, to_vals)
+KERNEL {
+    typedef typename Word<sizeof(E_xvals)>::type W;
+    for (i64 q = item(1); q < a.n; q += items(1)) {
+        i64 i = q;
+        if constexpr (X_LIST) i = (i64)load(a.xidx + q);
+        else if constexpr (!X_FULL)
+            if (load(a.xpresent + q) == 0) continue;
+        if constexpr (!P_FULL)
+            if (load(a.ppresent + i) == 0) continue;
+        i64 target = (i64)look(a.pvals, P_ISO ? 0 : i);
+        if constexpr (GLOBAL) target = (i64)load(a.local + target);
+        i64 owner = 0;
+        while (target >= load(a.starts + owner + 1)) owner++;
+        E_xvals* const cell = (E_xvals*)load(a.to_vals + owner) + (target - load(a.starts + owner));
+        const E_xvals term = look(a.xvals, X_ISO ? 0 : q);
+        E_xvals old = peek(cell), now = ACC(old, term);
+        while (bits_of(now) != bits_of(old)) {  // looks first: most terms change nothing
+            const E_xvals found = of_bits<E_xvals>(atomicCAS_system((W*)cell, (W)bits_of(old), (W)bits_of(now)));
+            if (bits_of(found) == bits_of(old)) break;
+            old = found;
+            now = ACC(old, term);
+        }
+    }
+}
+
 // A copy of the pointers for `jump`; returns how many point upwards (their copies point to themselves).
 //== check(pvals, gid, out) returns=1
 KERNEL {
