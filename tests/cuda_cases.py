@@ -21,7 +21,7 @@ from semirings_values import operators
 import spgraph as sg
 from spgraph import binary, indexunary, monoid, select, semiring, unary
 from spgraph.block import width
-from spgraph.exchange import group_of
+from spgraph.exchange import InProcess, group_of
 from spgraph.kernels.cuda import assemble
 from spgraph.kernels.cuda.launch import CudaKernel
 from spgraph.kernels.device import Device
@@ -183,6 +183,21 @@ def products_in_parts(draw: Draw) -> list:
             op = draw.semiring(A, u)
             with sg.Context(direction=direction):
                 found.append(op(parts @ u.to(several)).new().to(device))
+    return found
+
+
+@case
+def positions_in_parts(draw: Draw) -> list:
+    """Terms combined where values of several devices lie."""
+    device, found = sg.context.device(), []
+    with linked():
+        several = group_of(tuple(spread(device, draw.pick([2, 3]))))
+        for dtype, op in (("INT32", binary.min), ("FP64", binary.max), ("INT64", binary.plus)):
+            v, x = draw.vector(300, dtype, share=1.0), draw.vector(300, dtype)
+            p = sg.Vector.from_dense(draw.rng.integers(0, draw.pick([3, 300]), 300))
+            there = v.to(several)
+            there(op)[p.to(several)] << x.to(several)
+            found.append(there.to(device))
     return found
 
 
@@ -502,6 +517,17 @@ class Outcome(NamedTuple):
 
     results: list  # of tuples of arrays, as coordinates and values
     texts: dict  # of (section, text)
+
+
+@contextmanager
+def linked() -> Iterator[None]:
+    """One device stands for several that see each other."""
+    before = InProcess.linked
+    InProcess.linked = True  # type: ignore[assignment, method-assign]
+    try:
+        yield
+    finally:
+        InProcess.linked = before  # type: ignore[method-assign]
 
 
 @contextmanager

@@ -335,3 +335,21 @@ def test_the_variable_decides(name, words):
     assert done.stdout  # the import works whatever it says
     assert words in done.stderr
     assert python(code, SPGRAPH_DEVICE="cpu").returncode == 0
+
+
+@pytest.mark.parametrize(("status", "value", "wanted"), [(0, 1, True), (0, 0, False), (101, 1, False)])
+def test_atomics_between_cards_are_asked_of_the_driver(status, value, wanted):
+    asked = []
+
+    class Library:
+        def cuDeviceGetP2PAttribute(self, found, attribute, one, other):
+            asked.append((attribute, one, other))
+            found._obj.value = value
+            return status
+
+    class Machine(driver.Machine):
+        def library(self, name):
+            return Library()
+
+    assert driver.atomics_between(0, 3, Machine()) is wanted
+    assert asked == [(3, 0, 3)]
