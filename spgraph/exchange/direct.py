@@ -10,7 +10,6 @@ Memory: room for values of all proxies, and for lists as long as they have been,
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,7 +27,6 @@ WARP = 32
 NOTHING = np.empty(0, np.uint8)
 COUNT_BITS = 30  # of a result that holds edges and entries, see kernels/cuda/push.cuh
 COUNT_MASK = (1 << COUNT_BITS) - 1
-RESERVE = 64  # bytes for each own vertex and proxy: lists with values and running sums, twice
 BESIDE = 1 << 21  # bytes of a GPU's message that are worth a stream of its own (6 us, two calls of CUDA's)
 
 
@@ -54,11 +52,6 @@ class Direct:
         self._sizes: dict = {}
         self._values: dict = {}
         self._bits: dict = {}
-        wanted: Counter = Counter()
-        for (part, device), block in zip(self._parts, border.blocks):
-            wanted[device] += RESERVE * (border.layout.count(part) + block.ncols)
-        for device, nbytes in wanted.items():
-            device.reserve(nbytes)
 
     @property
     def _parts(self) -> list[tuple[int, Any]]:

@@ -103,9 +103,6 @@ class EmulatedDevice(CudaDevice):
     def release_memory(self) -> None:
         """Nothing is held in reserve."""
 
-    def reserve(self, nbytes: int) -> None:
-        """Nor is anything taken."""
-
 
 @functools.cache
 def emulated_device() -> EmulatedDevice:

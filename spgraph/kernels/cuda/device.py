@@ -280,20 +280,6 @@ class CudaDevice(Device):
         """Give what CuPy's pool holds unused back to the card."""
         memory.release_memory(self.xp, self.number)
 
-    def reserve(self, nbytes: int) -> None:
-        """Have CuPy's pool hold so many bytes in one piece, to cut arrays of, unless that is an eighth of what is free.
-
-        Where GPUs see each other's memory the card takes tens of milliseconds for large arrays: this does it at once.
-        """
-        free = self.memory().free
-        if free is not None and nbytes > free // 8:
-            return
-        with self:
-            try:
-                self.xp.cuda.alloc(nbytes)  # and given back to the pool
-            except self.xp.cuda.memory.OutOfMemoryError:
-                return
-
     # ---- starting and waiting --------------------------------------------------------
     def start(self, function: Any, blocks: int, threads: int, shared: int) -> None:
         """Launch with what is packed in the buffer; the caller holds the lock."""
