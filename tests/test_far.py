@@ -5,6 +5,7 @@ Runs on the GPUs that there are, else on the emulated one, which stands for seve
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -165,3 +166,75 @@ def test_terms_that_leave_are_told(group: Group):
     last, own = group.parts - 1, 12 // group.parts
     assert moved == [("reduce", part, last, own, 8 * own, "list") for part in range(last)]
     assert v.to("cpu").to_dense().tolist() == [0] * 11 + [11]
+
+
+@pytest.mark.parametrize("starts", [[0, 1, 2, 2], [0, 0, 1, 2], [0, 0, 0, 2], [0, 2, 2, 2], [0, 1, 1, 2]])
+def test_gaps_and_parts_without_vertices(cuda: Any, starts: list[int], monkeypatch):
+    if gpus(cuda) < 2:
+        monkeypatch.setattr(InProcess, "linked", True)
+    group = group_of(tuple(spread(cuda, 3)))
+    layout = group.layout(np.array(starts), None, "mixed")
+    for ids in ([0], [1], [0, 1]):
+        with sg.Context("cpu"):
+            u, p = sg.Vector.from_coo(ids, [7] * len(ids), size=2), sg.Vector.from_dense(np.array([1, 1]))
+        there = u.to(group)
+        there._block.rehome(layout)
+        assert there[p.to(group)].new().to("cpu").isequal(u[p].new())
+
+
+def test_threads_have_rooms_of_their_own(group: Group):
+    n, wrong = 3000, []
+
+    def work(value: int) -> None:
+        with sg.Context(group):
+            v = sg.Vector.from_dense(np.full(n, value))
+            v << v.apply(binary.plus, right=0)
+            p = sg.Vector.from_dense(np.arange(n)[::-1].copy())
+            wrong.extend(value for _ in range(40) if not (v[p].new().to_dense() == value).all())
+
+    threads = [threading.Thread(target=work, args=(value,)) for value in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+
+def test_a_stream_for_messages_is_that_of_one_thread(emulated: Any, monkeypatch: pytest.MonkeyPatch):
+    """Kernels go to it within `messages`, after what was started before; what another thread starts does not."""
+    done: list[str] = []
+    now = threading.local()
+
+    class Stream:
+        def __init__(self, name: str):
+            self.ptr = name
+
+        def wait_event(self, event: Any) -> None:
+            done.append(f"{self.ptr} waits for {event.name}")
+
+        def __enter__(self) -> None:
+            now.stream = self
+
+        def __exit__(self, *_error: Any) -> None:
+            del now.stream
+
+    class Event:
+        def __init__(self, name: str):
+            self.name = name
+
+        def record(self, stream: Stream) -> None:
+            done.append(f"{self.name} on {stream.ptr}")
+
+    usual, beside = Stream("usual"), (Stream("messages"), Event("sent"))
+    monkeypatch.setattr(emulated, "_stream", lambda: getattr(now, "stream", usual), raising=False)
+    monkeypatch.setitem(emulated.__dict__, "_event", Event("begun"))
+    monkeypatch.setitem(emulated.__dict__, "_beside", beside)
+    with emulated.messages():
+        done.append(emulated._stream().ptr)
+        other = threading.Thread(target=emulated.mark)
+        other.start()
+        other.join()
+    emulated.follow_messages([emulated])
+    assert done == ["begun on usual", "messages waits for begun", "messages", "begun on usual", "sent on messages",
+                    "usual waits for sent"]

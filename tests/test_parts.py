@@ -231,6 +231,25 @@ def test_share_gives_each_part_what_it_looks_at(listed: bool, duplicate: str, ex
         check_shared(several, border.share(u, listed), ids, values, listed, duplicate)
 
 
+@pytest.mark.parametrize("owner", [0, 1, 2])
+@pytest.mark.parametrize("direction", ["push", "pull", "auto"])
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+@pytest.mark.parametrize("exchange", ["auto", "selective", "broadcast"])
+def test_parts_that_own_no_vertex(exchange: str, duplicate: str, direction: str, owner: int):
+    """One part owns all, or all but a few that another one has."""
+    A = GRAPHS["rmat"]
+    few = np.full(A.nrows, owner)
+    few[::7] = 1
+    for owners in (np.full(A.nrows, owner), few):
+        with sg.Context(partition=owners, exchange=exchange, duplicate=duplicate, direction=direction):
+            several = A.to(in_parts(3))
+            one = A.to(several._device.devices[0])
+            for name in ("bfs", "sssp", "components"):
+                assert ALGORITHMS[name](several).to("cpu").isequal(ALGORITHMS[name](one).to("cpu"))
+            found, wanted = ALGORITHMS["pagerank"](several), ALGORITHMS["pagerank"](one)
+            assert np.allclose(found.to_dense(), wanted.to_dense(), rtol=1e-9)
+
+
 @pytest.mark.parametrize("exchange", ["auto", "broadcast"])
 def test_long_lists_to_many_parts(exchange: str):
     n, random = 9000, np.random.default_rng(3)

@@ -17,7 +17,7 @@ import numpy as np
 from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
-from spgraph.exchange.direct import Direct
+from spgraph.exchange.direct import Direct, in_columns
 from spgraph.exchange.matrix_parts import MatrixParts, can_turn
 from spgraph.exchange.near import NearBorder, is_near, with_columns
 from spgraph.exchange.payload import decode, encode, form, values_in
@@ -153,7 +153,8 @@ class Border:
                     continue
                 about = self.layout.count(q) if message[0] else size
                 arrived.append(decode(device, message, about, wanted, listed))
-            (fill_list if listed else fill)(ext, piece, part, self.begins[a], arrived, single)
+            order = in_columns(self.begins[a], self.sizes[a], part)
+            (fill_list if listed else fill)(ext, piece, part, self.begins[a], order, arrived, single)
             found.append(ext)
         return found
 
@@ -329,10 +330,10 @@ def _single(u: VectorParts) -> np.ndarray | None:
     return np.frombuffer(found.pop(), u.dtype)
 
 
-def fill(ext: VectorBlock, piece: VectorBlock, part: int, begins: list[int], arrived: list, single: Any) -> None:
+def fill(ext: VectorBlock, piece: VectorBlock, part: int, begins: list[int], order: list[int], arrived: list,
+         single: Any) -> None:  # fmt: skip
     """A part's own entries and those of its proxies as one bitmap."""
     device, xp = ext.device, ext.device.xp
-    order = sorted(range(len(begins)), key=lambda q: (begins[q], q != part))
     own = piece.values
     if single is None and piece.iso:
         own = device.filled(piece.size, piece.values[0], piece.dtype)
@@ -352,10 +353,10 @@ def fill(ext: VectorBlock, piece: VectorBlock, part: int, begins: list[int], arr
         ext.set_bitmap(present, values, count, iso=single is not None)
 
 
-def fill_list(ext: VectorBlock, piece: VectorBlock, part: int, begins: list[int], arrived: list, single: Any) -> None:
+def fill_list(ext: VectorBlock, piece: VectorBlock, part: int, begins: list[int], order: list[int], arrived: list,
+              single: Any) -> None:  # fmt: skip
     """The same as one list."""
     device, xp = ext.device, ext.device.xp
-    order = sorted(range(len(begins)), key=lambda q: (begins[q], q != part))
     lists = [(piece.indices if q == part else arrived[q].places) + begins[q] for q in order]
     indices = xp.concatenate(lists).astype(index_dtype(ext.size), copy=False)
     if not indices.size:

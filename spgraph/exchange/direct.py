@@ -21,7 +21,7 @@ from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.exchange.vector_parts import VectorParts
 
-__all__ = ["Direct"]
+__all__ = ["Direct", "in_columns"]
 
 WARP = 32
 NOTHING = np.empty(0, np.uint8)
@@ -69,6 +69,11 @@ class Direct:
         if found is None:
             found = device.kernels[key] = device.kernel(name, consts, {})
         return found
+
+    def forget_others(self, dtype: Any) -> None:
+        """Give back the rooms for values of other types."""
+        if any(kept != dtype for _, kept in self._values):
+            self._values.clear()
 
     def share(self, u: VectorParts, listed: bool, single: Any) -> list[VectorBlock]:
         """See `Border.share`; what a push needs is a list, however long: see ARCHITECTURE.md."""
@@ -215,7 +220,7 @@ class Direct:
         border = self.border
         found = []
         for a, (part, device) in enumerate(self._parts):
-            order = sorted(range(border.group.parts), key=lambda q: (border.begins[a][q], q != part))
+            order = in_columns(border.begins[a], border.sizes[a], part)
             ends, words, total = [], [], 0
             firsts = dict.fromkeys(order, 0)
             for q in order:
@@ -329,6 +334,17 @@ class Direct:
                     count = int((there if local is None else there[local]).sum())
                 nbytes = (0 if full else _whole_words(size) // 8) + (count * u.dtype.itemsize if valued else 0)
                 _record.listener.moved("share", part, q, count, nbytes, "dense" if full else "bits")
+
+
+def in_columns(begins: list[int], sizes: list[int], part: int) -> list[int]:
+    """Owners in the order of their columns: one that has none comes before another that begins there.
+
+    Examples
+    --------
+    >>> in_columns([0, 3, 3], [3, 0, 4], 2), in_columns([2, 0, 2], [4, 2, 0], 1)
+    ([0, 1, 2], [1, 2, 0])
+    """
+    return sorted(range(len(begins)), key=lambda q: (begins[q], sizes[q] > 0, q != part))
 
 
 def _counted(later: Any) -> Any:

@@ -7,6 +7,7 @@ Border values: `everywhere` all entries to every other device; `to_owners` those
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -79,12 +80,16 @@ class _Columns(NamedTuple):
 
 
 def _stored(v: VectorParts) -> list[VectorBlock]:
-    """The same by direct stores; values lie there until the next but one comes."""
+    """The same by direct stores; values lie there until this thread stores the next vector but one of the layout.
+
+    Memory: on each device twice n values of one type, until the layout goes.
+    """
     layout = v.layout
-    direct = layout.kept.get("everything")
-    if direct is None:
-        direct = layout.kept["everything"] = Direct(_Everything(layout))
-    found = direct.share(v, False, None)
+    kept = layout.kept.setdefault("everything", threading.local())
+    if not hasattr(kept, "direct"):
+        kept.direct = Direct(_Everything(layout))
+    kept.direct.forget_others(v.dtype)
+    found = kept.direct.share(v, False, None)
     for _, block in zip(v.on_each(), found):
         block.to_bitmap()
     return found

@@ -156,15 +156,13 @@ class CudaDevice(Device):
         What they read must not change before `follow_messages`. Nothing is allocated within.
         """
         stream, sent = self._beside
-        with self.lock:
-            self.mark()
-            stream.wait_event(self._event)
-            usual, self._stream = self._stream, lambda: stream
-            try:
+        self.mark()
+        stream.wait_event(self._event)
+        try:
+            with stream:  # of this thread alone
                 yield
-            finally:
-                self._stream = usual
-                sent.record(stream)
+        finally:
+            sent.record(stream)
 
     def follow_messages(self, others: Iterable[CudaDevice]) -> None:
         """As `follow`, after the messages that others, and this GPU, have started."""
