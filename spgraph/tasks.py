@@ -83,7 +83,7 @@ def spread(A: Matrix, jobs: Iterable, work: Callable[[Matrix, list], Any]) -> li
     work : callable
         ``work(copy, some)`` computes a Vector of size `A.nrows` from a Matrix on one device, where the objects that it
         makes lie too, and a list of jobs, which may be empty. A generator function has the other devices go on
-        wherever it yields. All Vectors have one dtype.
+        wherever it yields. All Vectors have one dtype; one that lies elsewhere is moved to the device.
 
     Returns
     -------

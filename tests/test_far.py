@@ -28,7 +28,7 @@ def group(request: pytest.FixtureRequest, cuda: Any, monkeypatch: pytest.MonkeyP
 
 
 def laid(group: Group, array: np.ndarray, layout: str) -> sg.Vector:
-    """A full vector, or with NaN (0 of integers) for no entry, in natural order or a mixed one."""
+    """A full vector on the group, in natural order or a mixed one."""
     n = array.size
     with sg.Context("cpu"):
         v = sg.Vector.from_dense(array)

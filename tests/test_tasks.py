@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from devices import spread
+from devices import in_parts as several
 
 import spgraph as sg
 from spgraph import context, tasks
 from spgraph.exceptions import InvalidValue
-from spgraph.exchange import Group, group_of
+from spgraph.exchange import Group
 from spgraph.kernels.device import Device
 from spgraph.kernels.memory import Memory
 
@@ -28,10 +28,6 @@ GRAPHS = {
     "lonely": lambda: sg.Matrix.from_coo([0, 0, 1], [1, 2, 0], [5, 6, 7], nrows=40, ncols=40),
     "few": lambda: sg.generators.path(3),
 }
-
-
-def several(count: int) -> Device:
-    return group_of(tuple(spread(context.device(), count)))
 
 
 def in_parts(A: sg.Matrix, count: int, partition: str = "random", order: str = "natural") -> sg.Matrix:

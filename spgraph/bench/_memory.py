@@ -40,7 +40,7 @@ __all__ = ["Allocation", "Memory", "memory"]
 
 POLICIES = ("just enough", "fixed", "maximum")
 USUALLY_PUSHED = (PUSHED, "sssp", "betweenness")
-CLEAR = 3  # runs of which the least peak counts, where other threads may allocate meanwhile
+TRACED_RUNS = 3  # of which the least peak counts, where other threads may allocate meanwhile
 
 
 @dataclass
@@ -261,7 +261,7 @@ def _traced(run: Callable[[], Any]) -> int:
 def _peak(run: Callable[[], Any], device: Device) -> int:
     """The most bytes that are held at once beyond what is held now, on the device where that is most."""
     if not device.name.startswith("cuda:"):
-        return min(_traced(run) for _ in range(CLEAR))
+        return min(_traced(run) for _ in range(TRACED_RUNS))
     import cupy
 
     held: dict[int, int] = {}

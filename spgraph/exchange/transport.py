@@ -1,8 +1,9 @@
 """How bytes get from one part to another: all parts in one process.
 
 A message is a tuple of arrays, of NumPy scalars and of None. Every transport has ``mine``, the parts of this process,
-``direct``, whether all devices are GPUs whose kernels can store into each other's memory (see `exchange.direct`),
-`all_to_all` and `gather`; each is called by all processes at the same place of the program.
+``direct``, whether all devices are GPUs whose kernels can store and add into each other's memory (`exchange.direct`),
+`all_to_all` and `gather`; each is called by all processes at the same place of the program. One that is direct also has
+``linked``, `order` and `follow_messages`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Vectors over all positions: all of one brought to every device, or what devices have for all positions to its owners.
 
 Method: a block moves between each two devices, not entry by entry, so that either is a few operations on whole arrays.
-Parts on one device share what is there. Between devices a block travels as a list, bits or dense.
+Parts on one device share what is there. Between devices a block travels as a list, bits or dense; GPUs that see each
+other store all of a vector into each other's memory.
 Border values: `everywhere` all entries to every other device; `to_owners` those that a device has.
 """
 
@@ -40,8 +41,8 @@ def everywhere(v: VectorParts) -> list[VectorBlock]:
     Returns
     -------
     list of VectorBlock
-        For each part of this process a bitmap or full block over v's positions, with values of its own; parts on one
-        device have the same one.
+        For each part of this process a bitmap or full block over v's positions; parts on one device may have the same
+        one. To be read at once: where GPUs store, the next but one overwrites its values.
     """
     group, layout = v.device, v.layout
     if group.transport.direct and group.transport.linked:

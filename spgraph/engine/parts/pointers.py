@@ -2,7 +2,8 @@
 
 Method: all of a vector is brought to every device where that moves fewer bytes than requests do, as it does if pointers
 are many; then each device looks up, or follows pointers to their ends, on its own. Terms combined into positions are
-combined on each device first, so that a position is named once at most in what goes to its owner.
+combined on each device first, so that a position is named once at most in what goes to its owner; GPUs that see each
+other combine them where the values lie (`exchange.far`).
 Border values: of `gather` and `pointer_jump` n for each device; of `combine_at` the positions named on each.
 """
 
