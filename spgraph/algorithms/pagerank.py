@@ -6,7 +6,7 @@ and p, p' say where jumps and lost rank go (L. Page et al., 1999; the definition
 is NetworkX's).
 Encoding: all vectors are full. `share` is alpha / out-weight, 0 for dangling vertices.
 What came along edges and what came by jumps are added where they are used: so the
-product waits for no sum of the iteration before, and a GPU is never idle.
+product waits for no sum of the iteration before.
 Work: one product over all edges per iteration; border values: n per iteration.
 """
 
