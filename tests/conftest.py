@@ -67,6 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="1",
         help="into how many parts objects are cut, each number in turn, such as 1,2,3,7 (default: 1)",
     )
+    group.addoption("--whole", action="store_true", help="all combinations where tests take a sample, see sampling.py")
     group.addoption(
         "--engine",
         choices=("spgraph", "graphblas"),
@@ -77,6 +78,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cpu(reason): is about the CPU alone, and skipped on other backends")
+    config.addinivalue_line("markers", "whole: outside the sample that is run without --whole, see tests/sampling.py")
     if config.getoption("--sanitize"):
         _sanitize(config)
     backend = config.getoption("--backend")
@@ -123,6 +125,8 @@ def _sanitize(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--whole"):
+        _deselect_what_is_outside_the_sample(config, items)
     backend = config.getoption("--backend")
     if backend == "cpu":
         return
@@ -131,6 +135,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if about or item.get_closest_marker("compiled"):
             reason = about.args[0] if about else "compiling the CPU's kernels"
             item.add_marker(pytest.mark.skip(reason=f"about the CPU alone ({reason}); the backend is {backend}"))
+
+
+def _deselect_what_is_outside_the_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    outside = [item for item in items if item.get_closest_marker("whole")]
+    if outside:
+        config.hook.pytest_deselected(items=outside)
+        items[:] = [item for item in items if not item.get_closest_marker("whole")]
 
 
 def _device_counts(config: pytest.Config) -> list[int]:
