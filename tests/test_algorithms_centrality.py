@@ -11,7 +11,7 @@ import pytest
 from graphs import GRAPHS
 
 from spgraph.algorithms import _counts as counts
-from spgraph.algorithms import betweenness as module
+from spgraph.algorithms import _sources
 
 NONEMPTY = [name for name, graph in GRAPHS.items() if graph.n]
 
@@ -136,7 +136,7 @@ class TestBetweenness:
         graph = GRAPHS[name]
         A = graph.matrix(sg)
         expected = call.betweenness(sg, A, batch=batch)
-        monkeypatch.setattr(module, "floats", lambda dtype: counts.wide())
+        monkeypatch.setattr(_sources, "floats", lambda dtype: counts.wide())
         np.testing.assert_allclose(call.betweenness(sg, A, batch=batch), expected, rtol=1e-10, atol=1e-12)
 
     def test_wide_numbers(self):
@@ -159,8 +159,8 @@ class TestBetweenness:
 
     def test_too_many_paths_for_any_number(self, sg, monkeypatch):
         few = counts.floats(np.dtype(float))._replace(last=1)
-        monkeypatch.setattr(module, "floats", lambda dtype: few)
-        monkeypatch.setattr(module, "wide", lambda: few)
+        monkeypatch.setattr(_sources, "floats", lambda dtype: few)
+        monkeypatch.setattr(_sources, "wide", lambda: few)
         with pytest.raises(sg.exceptions.InvalidValue, match=r"betweenness_centrality: more than 2\^524286 shortest"):
             sg.algorithms.betweenness_centrality(sg.generators.cycle(4))
 

@@ -1,7 +1,5 @@
 """Bellman-Ford, negative cycles and BFS from several sources: SciPy's and NetworkX's answers, and edge cases."""
 
-import importlib
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,6 +7,8 @@ import scipy.sparse
 from algorithm_calls import _distances as distances
 from graphs import GRAPHS
 from scipy.sparse.csgraph import dijkstra
+
+from spgraph.algorithms import _buckets, _tree
 
 NONEMPTY = [name for name, graph in GRAPHS.items() if graph.n]
 
@@ -168,8 +168,7 @@ class TestSeveralSources:
 @pytest.mark.parametrize("dtype", [np.float32, np.int64])
 def test_edges_that_add_nothing_cost_no_product_of_matrices(sg, monkeypatch, dtype):
     """0 -5-> 1 -0-> 2 -0-> 3, and 3 -0-> 2: parents of 2 and 3 wait for those of 1 and 2, and no cycle closes."""
-    module = importlib.import_module("spgraph.algorithms.sssp")
-    monkeypatch.setattr(module, "_tree_of_tight_edges", lambda *_: pytest.fail("the slow way"))
+    monkeypatch.setattr(_tree, "_tree_of_tight_edges", lambda *_: pytest.fail("the slow way"))
     A = sg.Matrix.from_coo([0, 1, 2, 3, 0], [1, 2, 3, 2, 4], np.array([5, 0, 0, 0, 7], dtype), nrows=5, ncols=5)
     distance, parent = sg.algorithms.sssp_parents(A, 0)
     assert distance.to_dense().tolist() == [0, 5, 5, 5, 7]
@@ -185,13 +184,11 @@ def test_edges_that_add_nothing_cost_no_product_of_matrices(sg, monkeypatch, dty
     (900, 1800, 2000, 2100, 1),
 ])
 def test_how_buckets_widen(first, relaxed, before, reached, factor):
-    module = importlib.import_module("spgraph.algorithms.sssp")
-    assert module._widening(first, relaxed, 500, before, reached) == factor
+    assert _buckets._widening(first, relaxed, 500, before, reached) == factor
 
 
 def test_buckets_stay_narrow_until_the_hubs_are_met(sg, monkeypatch):
     """From a leaf at the end of a path, as soon as from a hub: neither relaxes every vertex twice."""
-    module = importlib.import_module("spgraph.algorithms.sssp")
     core = sg.generators.rmat(11, 16, seed=1, weights="int")
     rows, cols, weights = core.to_coo()
     n, last, hub = core.nrows + 3, core.nrows + 2, int(np.argmax(np.bincount(rows)))
@@ -199,13 +196,13 @@ def test_buckets_stay_narrow_until_the_hubs_are_met(sg, monkeypatch):
     ends = np.concatenate([path, path[:, ::-1]])
     A = sg.Matrix.from_coo(np.r_[rows, ends[:, 0]], np.r_[cols, ends[:, 1]],
                            np.r_[weights, np.full(6, weights.max())], nrows=n, ncols=n)
-    total, widening = {}, module._widening
+    total, widening = {}, _buckets._widening
 
     def spy(first, relaxed, *more):
         total[source] = total.get(source, 0) + relaxed
         return widening(first, relaxed, *more)
 
-    monkeypatch.setattr(module, "_widening", spy)
+    monkeypatch.setattr(_buckets, "_widening", spy)
     for source in (hub, last):
         distance = sg.algorithms.sssp(A, source, delta=8 * weights.mean() * n / rows.size)
         assert total[source] < 2 * distance.nvals, source

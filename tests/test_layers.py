@@ -111,6 +111,14 @@ def test_algorithms_use_what_a_user_has(module):
             assert imported in PUBLIC, f"{module} imports {imported}"
 
 
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if part_of(name) == "algorithms" and "._" not in name]
+)
+def test_an_algorithm_fits_on_two_pages(module):
+    """Public files read as their algorithm; what is shared or secondary is in private ones."""
+    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 120
+
+
 def test_every_file_says_what_it_is():
     silent = [
         name for name, path in MODULES.items() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))

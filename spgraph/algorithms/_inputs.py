@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from functools import wraps
@@ -13,7 +14,8 @@ from spgraph import binary, context, dtypes, io
 from spgraph.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound, InvalidValue
 from spgraph.matrix import Matrix, MatrixExpression, TransposedMatrix
 
-__all__ = ["as_depth", "as_float", "as_graph", "as_seed", "as_source", "as_sources", "as_undirected", "of_graph"]
+__all__ = ["as_depth", "as_float", "as_graph", "as_number", "as_seed", "as_source", "as_sources", "as_steps",
+           "as_undirected", "of_graph"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -97,6 +99,29 @@ def as_depth(name: str, max_depth) -> int | None:
     if depth < 0:
         raise InvalidValue(f"{name}: max_depth is {max_depth!r}, wanted an integer of 0 or more, or None")
     return depth
+
+
+def as_steps(name: str, max_iter) -> int:
+    """`max_iter` as a number of iterations."""
+    try:
+        most = operator.index(max_iter)
+    except TypeError:
+        most = -1
+    if most < 0:
+        raise InvalidValue(f"{name}: max_iter is {max_iter!r}, wanted an integer of 0 or more")
+    return most
+
+
+def as_number(name: str, what: str, given: Any, least: float, most: float = math.inf,
+              wanted: str = "0 or more") -> float:
+    """`given` as a number in [least, most]."""
+    try:
+        number = math.nan if isinstance(given, (str, bytes)) or np.ndim(given) else float(given)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not least <= number <= most:
+        raise InvalidValue(f"{name}: {what} is {given!r}, wanted {wanted}")
+    return number
 
 
 def as_undirected(name: str, A: Matrix, symmetrize: bool) -> Matrix:

@@ -14,11 +14,12 @@ import math
 
 import numpy as np
 
-from spgraph import binary, indexunary, monoid, select, semiring
+from spgraph import binary
 from spgraph.algorithms._inputs import as_source, of_graph
-from spgraph.algorithms.sssp import distances_and_tree, weights_to_add
-from spgraph.exceptions import InvalidValue
-from spgraph.matrix import Matrix
+from spgraph.algorithms._negative import causes, cycle_of
+from spgraph.algorithms._tree import tree_of_shortest_paths
+from spgraph.algorithms._weights import check_finite, signed, to_add
+from spgraph.algorithms.sssp import distances
 from spgraph.vector import Vector
 
 __all__ = ["bellman_ford", "negative_cycle"]
@@ -60,8 +61,9 @@ def bellman_ford(A, source: int, *, dtype=None) -> tuple[Vector, Vector]:
     >>> distance.to_dense(), parent.to_dense()
     (array([ 0, -5,  5]), array([0, 2, 0]))
     """
-    _check_finite("bellman_ford", A)
-    return distances_and_tree("bellman_ford", A, source, math.inf, dtype)
+    check_finite("bellman_ford", A)
+    dist = distances("bellman_ford", A, source, math.inf, dtype)
+    return dist, tree_of_shortest_paths(A, dist, source)
 
 
 @of_graph
@@ -94,10 +96,11 @@ def negative_cycle(A, source: int, *, dtype=None) -> list[int] | None:
     [1, 2]
     """
     source = as_source("negative_cycle", A, source)
-    _check_finite("negative_cycle", A)
-    A, lightest, min_plus, dtype = weights_to_add("negative_cycle", A, dtype)
+    check_finite("negative_cycle", A)
+    lightest, min_plus, dtype, _ = to_add("negative_cycle", A, dtype)
     if lightest >= 0:
         return None
+    A = signed(A, dtype)
     dist = Vector.from_coo([source], 0, dtype, size=A.nrows)
     parent = Vector(np.int64, A.nrows)  # the source has none, until it is lowered
     near, lowered = dist.dup(), Vector(dtype, A.nrows)
@@ -106,42 +109,11 @@ def negative_cycle(A, source: int, *, dtype=None) -> list[int] | None:
         dist(binary.min, changed=lowered) << near.vxm(A, min_plus)  # dist min= near min.+ A
         if not lowered.nvals:
             return None
-        parent(binary.second) << _causes(A, near, lowered)
+        parent(binary.second) << causes(A, near, lowered)  # p second= who lowered it
         if number == look_at or number == A.nrows:
-            cycle = _cycle_of(parent.to_dense(fill_value=-1))
+            cycle = cycle_of(parent.to_dense(fill_value=-1))
             if cycle is not None:
                 return cycle
             look_at *= 2
         near, lowered = lowered, near
     return None
-
-
-def _check_finite(name: str, A: Matrix) -> None:
-    """Raise for a weight of -inf, below which no sum is told from another."""
-    if A.dtype.np_type.kind == "f" and A.nvals and A.reduce_scalar(monoid.min).new().value == -math.inf:
-        rows, cols, _ = select.valueeq(A, -math.inf).new().to_coo()
-        raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is -inf, wanted a number, or inf")
-
-
-def _causes(A: Matrix, near: Vector, lowered: Vector) -> Vector:
-    """For every lowered v the smallest u with near(u) + A(u,v) = lowered(v)."""
-    through = semiring.any_plus(near.diag() @ A).new(lowered.dtype)  # T(u,v) = near(u) + A(u,v), rounded as dist is
-    arrival = semiring.any_second(through @ lowered.diag()).new(lowered.dtype)  # R(u,v) = lowered(v)
-    tight = select.valueeq(binary.eq(through & arrival), True).new()
-    return indexunary.rowindex(tight).new().reduce_columnwise(monoid.min).new()
-
-
-def _cycle_of(parent: np.ndarray) -> list[int] | None:
-    """The vertices of a cycle of pointers, in the order of the edges, or None if all end (at -1)."""
-    n = parent.size
-    before = np.append(np.where(parent < 0, n, parent), n)
-    far = before
-    for _ in range(n.bit_length()):
-        far = far[far]  # twice as many steps
-    circling = far[far < n]
-    if not circling.size:
-        return None
-    cycle = [int(circling[0])]
-    while (vertex := int(before[cycle[-1]])) != cycle[0]:
-        cycle.append(vertex)
-    return cycle[::-1]

@@ -12,16 +12,9 @@ import numpy as np
 
 from spgraph import binary, monoid
 from spgraph.algorithms._inputs import as_float, of_graph
-from spgraph.algorithms._iterated import (
-    IteratedVector,
-    Stop,
-    along_edges,
-    check_not_negative,
-    divided,
-    full_vector,
-    length_one,
-    reported,
-)
+from spgraph.algorithms._iterated import IteratedVector, Stop, reported
+from spgraph.algorithms._vectors import divided, full_vector, length_one
+from spgraph.algorithms._weights import along_edges, check_not_negative
 from spgraph.exceptions import InvalidValue
 from spgraph.vector import Vector
 

@@ -10,17 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from spgraph import binary
-from spgraph.algorithms._inputs import as_float, of_graph
-from spgraph.algorithms._iterated import (
-    IteratedVector,
-    Stop,
-    along_edges,
-    as_number,
-    full_vector,
-    length_one,
-    reported,
-    scaled,
-)
+from spgraph.algorithms._inputs import as_float, as_number, of_graph
+from spgraph.algorithms._iterated import IteratedVector, Stop, reported
+from spgraph.algorithms._vectors import full_vector, length_one, scaled
+from spgraph.algorithms._weights import along_edges
 from spgraph.vector import Vector
 
 __all__ = ["katz_centrality"]

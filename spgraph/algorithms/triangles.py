@@ -3,28 +3,24 @@
 Method: L holds every edge once, in the row of its higher vertex, U in that of its lower one. A triangle i < j < k then
 is counted by L L at the edge (k, i), by U U' at (i, j), by L L' at (k, j): masked products, of which only sums are kept
 (A. Azad, A. Buluc, J. Gilbert, IPDPSW 2015; T. Davis, HPEC 2018). Where degrees are skewed, vertices are renumbered by
-rising degree first, so that rows of U are short and those of L are, but for hubs; a sample of degrees decides, as in
-LAGraph (mean above 4 medians).
+rising degree first, so that rows of U are short and those of L are, but for hubs; `_order` decides.
 Encoding: self-loops are dropped, values do not matter.
 Work: the sum over edges (k, j) of the length of L's row j; border values: rows of L.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from spgraph import agg, binary, monoid, select, semiring
+from spgraph import binary, monoid, select, semiring
 from spgraph.algorithms._inputs import as_undirected, of_graph
+from spgraph.algorithms._order import by_degree, check_order
 from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
 __all__ = ["triangle_count", "triangles"]
 
-SAMPLE, SKEW = 1000, 4  # degrees looked at, and their mean / median from which on vertices are renumbered
-DENSE = 10  # mean degree from which on that pays
 METHODS = ("auto", "burkhardt", "cohen", "rows", "dots")
 
 
@@ -62,7 +58,7 @@ def triangle_count(A, *, method: str = "auto", order: str = "auto", symmetrize: 
     A = as_undirected("triangle_count", A, symmetrize)
     if method not in METHODS:
         raise InvalidValue(f"triangle_count: method is {method!r}, wanted one of {', '.join(METHODS)}")
-    _check_order("triangle_count", order)
+    check_order("triangle_count", order)
     if method == "auto":
         method = "rows" if A.device.startswith("cpu") else "dots"
     if method in ("burkhardt", "cohen"):
@@ -72,7 +68,7 @@ def triangle_count(A, *, method: str = "auto", order: str = "auto", symmetrize: 
     if method == "cohen":
         L, U = select.tril(A, -1).new(), select.triu(A, 1).new()
         return _total(semiring.plus_pair(L @ U).new(np.int64, mask=A.S)) // 2  # C<s(A)> = L plus.pair U
-    places = _by_degree(A, order)
+    places = by_degree(A, order)
     A = A if places is None else A[places, places]  # renumbered and halved in one pass
     if method == "rows":
         L = select.tril(A, -1).new()
@@ -103,8 +99,8 @@ def triangles(A, *, order: str = "auto", symmetrize: bool = False) -> Vector:
     array([1, 1, 1, 0])
     """
     A = as_undirected("triangles", A, symmetrize)
-    _check_order("triangles", order)
-    places = _by_degree(A, order)
+    check_order("triangles", order)
+    places = by_degree(A, order)
     L = select.tril(A if places is None else A[places, places], -1).new()
     count = Vector(np.int64, A.nrows)
     count << 0
@@ -122,22 +118,3 @@ def triangles(A, *, order: str = "auto", symmetrize: bool = False) -> Vector:
 
 def _total(C: Matrix) -> int:
     return int(C.reduce_scalar(monoid.plus, allow_empty=False).value)
-
-
-def _check_order(name: str, order: str) -> None:
-    if order not in ("auto", "natural", "degree"):
-        raise InvalidValue(f'{name}: order is {order!r}, wanted "auto", "natural" or "degree"')
-
-
-def _by_degree(A: Matrix, order: str) -> Any:
-    """All vertices by rising degree, if that is the order wanted, else None."""
-    if order == "natural" or not A.nvals or (order == "auto" and A.nvals < DENSE * A.nrows):
-        return None
-    degree = Vector(np.int64, A.nrows)
-    degree << 0
-    degree(binary.second) << A.reduce_rowwise(agg.count)
-    drawn = np.random.default_rng(0).integers(0, A.nrows, min(SAMPLE, A.nrows))
-    sample = degree[drawn].new().to_dense()
-    if order == "auto" and sample.mean() <= SKEW * np.median(sample):
-        return None
-    return degree.argsort(on_device=True)

@@ -1,0 +1,70 @@
+"""PageRank's surfer: where jumps go, and how the rank of a vertex is shared out to its edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spgraph import agg, binary, monoid, select, semiring, unary
+from spgraph.algorithms._vectors import distribution, scaled, zeros
+from spgraph.algorithms._weights import check_not_negative, weights_matter
+from spgraph.matrix import Matrix
+from spgraph.vector import Vector
+
+__all__ = ["Jumps", "shares", "together"]
+
+inverse = unary.register_anonymous(lambda x: np.where(x == 0, 0, 1 / x), "inverse_or_0")
+
+
+class Jumps:
+    """What comes by jumps in an iteration: a number where it is the same for all vertices, else a Vector.
+
+    p and p' are the distributions of jumps and of the rank that dangling vertices lose. Two Vectors take turns, so that
+    what came in the iteration before is still there.
+    """
+
+    def __init__(self, n: int, alpha: float, personalization, dangling, dtype: np.dtype):
+        self.n, self.alpha, self.dtype = n, alpha, dtype
+        self.jump = distribution("pagerank", "personalization", personalization, n, dtype)
+        self.sink = self.jump if dangling is None else distribution("pagerank", "dangling", dangling, n, dtype)
+        self.uniform = personalization is None and dangling is None
+        self.next, self.other = Vector(dtype, n), Vector(dtype, n)
+
+    def none(self) -> Any:
+        """What came before the first iteration."""
+        if self.uniform:
+            return self.dtype.type(0)
+        self.other << self.dtype.type(0)
+        return self.other
+
+    def after(self, lost: float) -> Any:
+        """(1 - alpha) p + alpha lost p', where dangling vertices have `lost` so much rank together."""
+        follows = self.alpha * lost
+        if self.uniform:
+            return self.dtype.type((1 - self.alpha + follows) / self.n)
+        if self.sink is self.jump:
+            self.next << scaled(self.jump, 1 - self.alpha + follows)
+        else:
+            self.next << binary.plus(scaled(self.jump, 1 - self.alpha) | scaled(self.sink, follows))
+        self.next, self.other = self.other, self.next
+        return self.other
+
+
+def together(came, jumped):
+    """What came along edges and what came by jumps, as an expression: the ranks."""
+    return came.apply(binary.plus, right=jumped) if isinstance(jumped, np.generic) else binary.plus(came & jumped)
+
+
+def shares(A: Matrix, alpha: float, weighted: bool, dtype: np.dtype):
+    """alpha / out-weight of every vertex (0 if dangling), the dangling ones, the semiring that follows edges."""
+    weighted = weights_matter(A, weighted)
+    if weighted:
+        check_not_negative("pagerank", A)
+        out = A.reduce_rowwise(monoid.plus[dtype]).new()
+    else:
+        out = A.reduce_rowwise(agg.count).new(dtype)
+    share = zeros(dtype, A.nrows)
+    share(binary.second) << scaled(out.apply(inverse).new(), alpha)
+    idle = select.valueeq(share, 0).new()
+    return share, idle, semiring.plus_times[dtype] if weighted else semiring.plus_first[dtype]

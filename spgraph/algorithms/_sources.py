@@ -1,0 +1,109 @@
+"""Betweenness from many sources: which, in what batches, on which devices, and what some of them say of all."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable, Generator
+
+import numpy as np
+
+from spgraph import binary, tasks, unary
+from spgraph.algorithms._counts import BIAS, floats, wide
+from spgraph.algorithms._inputs import as_sources
+from spgraph.algorithms._vectors import zeros
+from spgraph.exceptions import InvalidValue
+from spgraph.matrix import Matrix
+from spgraph.vector import Vector
+
+__all__ = ["is_directed", "rescale", "starts_of", "sum_over"]
+
+TOGETHER = 1 << 20  # entries of a matrix of frontiers at most, where the choice is ours
+ROOM = 33  # bytes for a vertex and a source of those done at once
+MANY, ENOUGH = 256, 16  # its rows at most, and at least: with fewer, vectors are faster
+
+
+def starts_of(A: Matrix, k, sources, seed) -> list[int]:
+    """The sources as a list of vertices."""
+    if sources is None:
+        if k is None:
+            return list(range(A.nrows))
+        chance = seed if isinstance(seed, random.Random) else random.Random(seed)
+        return chance.sample(range(A.nrows), _count("k", k, A.nrows))
+    if k is not None:
+        raise InvalidValue("betweenness_centrality: k and sources were both given, but one of them was wanted")
+    starts = as_sources("betweenness_centrality", A, sources)
+    if not starts or len(set(starts)) < len(starts):
+        raise InvalidValue(f"betweenness_centrality: sources is {sources!r}, wanted one vertex or more, each once")
+    return starts
+
+
+def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype: np.dtype,
+             add: Callable[..., Generator]) -> Vector:
+    """The sum of what ``add(A, some, total, numbers)`` adds to a Vector `total` for some sources at once.
+
+    It yields in every level, see `tasks`, and gives False, having added nothing, if paths are too many for the numbers.
+    """
+    batch = _rows(A.nrows) if batch is None else _count("batch", batch, None)
+
+    def work(copy, jobs):
+        total, numbers = zeros(dtype, copy.nrows), floats(dtype)
+        for begin in range(0, len(jobs), batch):
+            several = jobs[begin:begin + batch]
+            if not (yield from add(copy, several, total, numbers)):
+                numbers = wide()
+                if not (yield from add(copy, several, total, numbers)):
+                    raise InvalidValue(f"betweenness_centrality: more than 2^{BIAS - 2} shortest paths to one vertex, "
+                                       f"from a source among {several}")
+        return total
+
+    if not _spreads(A, spread, len(starts), ROOM * A.nrows * batch):
+        return tasks.finish(work(A, starts))
+    total, *others = tasks.spread(A, starts, work)
+    for other in others:
+        total(binary.plus) << other
+    return total
+
+
+def rescale(total: Vector, starts: list[int], normalized: bool, endpoints: bool, halved: bool) -> None:
+    """Divide by the number of pairs, or estimate the sum over all sources, as NetworkX does."""
+    many, some = total.size if endpoints else total.size - 1, len(starts)
+    if many < 2:
+        return
+    number = total.dtype.np_type.type
+    factor = 1 / (many - 1) if normalized else many / (2 if halved else 1)
+    exact = some == total.size
+    own = total[starts].new()
+    total << total.apply(binary.times, right=number(factor / (many if exact else some)))
+    if not exact and not endpoints:  # a source is not passed on its own paths: one less has told of it
+        total[starts] << own.apply(binary.times, right=number(factor / max(some - 1, 1)))
+
+
+def is_directed(A: Matrix) -> bool:
+    """Whether an edge lacks its opposite."""
+    if A.symmetric:  # else values may differ, which do not matter
+        return False
+    pattern = A.apply(unary.one).new(bool)
+    return not pattern.T.isequal(pattern)
+
+
+def _spreads(A: Matrix, spread: str, jobs: int, room: int) -> bool:
+    if spread not in ("auto", "sources", "graph"):
+        raise InvalidValue(f"betweenness_centrality: spread is {spread!r}, wanted 'auto', 'sources' or 'graph'")
+    return spread == "sources" or (spread == "auto" and tasks.fit(A, jobs, room))
+
+
+def _rows(n: int) -> int:
+    rows = min(TOGETHER // max(n, 1), MANY)
+    return rows if rows >= ENOUGH else 1
+
+
+def _count(name: str, given, most: int | None) -> int:
+    try:
+        count = operator.index(given)
+    except TypeError:
+        count = 0
+    if count < 1 or (most is not None and count > most):
+        wanted = "of 1 or more" if most is None else f"in [1, {most}], the number of vertices"
+        raise InvalidValue(f"betweenness_centrality: {name} is {given!r}, wanted an integer {wanted}")
+    return count
