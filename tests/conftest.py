@@ -22,6 +22,7 @@ import pytest
 from devices import spread
 from graphs import GRAPHS, Graph
 from hypothesis import HealthCheck, Phase, settings
+from interpreting import interpreting
 
 from semirings.exceptions import NoDevice
 from spgraph import context
@@ -196,6 +197,13 @@ def emulated() -> Any:
 def cuda(device: Device, request: pytest.FixtureRequest) -> Any:
     """A GPU: the one where spgraph computes, else the emulated one."""
     return request.getfixturevalue("emulated") if device.on_host else device
+
+
+@pytest.fixture
+def interpreted() -> Any:
+    """Kernels of the CPU run as plain Python, see `interpreting`."""
+    with interpreting():
+        yield
 
 
 @pytest.fixture(scope="session")

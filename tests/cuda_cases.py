@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from devices import spread
+from interpreting import interpreting
 from semirings_values import operators
 
 import spgraph as sg
@@ -536,7 +537,7 @@ def on(device: Device, seed: int) -> Iterator[Draw]:
     before, limit = sg.context.set_default(device), width.LIMIT
     width.LIMIT = 3 if seed % 4 == 3 else limit
     try:
-        with sg.Context(jit="never"):
+        with interpreting():
             yield Draw(seed)
     finally:
         sg.context.set_default(before)

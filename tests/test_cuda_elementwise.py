@@ -13,6 +13,7 @@ from spgraph.engine.operators import accumulate
 from spgraph.kernels.device import HOST
 from spgraph.kernels.trees import AppliedNode, EwiseNode, LeafNode
 
+pytestmark = pytest.mark.usefixtures("interpreted")  # on the CPU: a reference, for a call or two of each kernel
 DTYPES = [np.dtype(name) for name in ("?", "i1", "u2", "i4", "u4", "i8", "u8", "f4", "f8")]
 SIZES = [0, 1, 31, 129, 1000, 4500]
 NOTHING = np.empty(0, np.uint8)

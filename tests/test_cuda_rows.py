@@ -12,6 +12,7 @@ from spgraph.kernels.cpu._pieces import NOTHING, row_offsets
 from spgraph.kernels.cuda import produce
 from spgraph.kernels.device import HOST
 
+pytestmark = pytest.mark.usefixtures("interpreted")  # on the CPU: a reference, for a call or two of each kernel
 INT64, FP64, FP32, BOOL = (np.dtype(name) for name in ("int64", "float64", "float32", "bool"))
 PLACES = ("i", "j")
 

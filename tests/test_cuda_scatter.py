@@ -12,6 +12,7 @@ from spgraph.engine.mask import MASK_CONSTS
 from spgraph.engine.operators import accumulate, store
 from spgraph.kernels.device import HOST
 
+pytestmark = pytest.mark.usefixtures("interpreted")  # on the CPU: a reference, for a call or two of each kernel
 DTYPES = [np.dtype(name) for name in ("?", "i1", "u2", "i4", "u8", "f4", "f8")]
 NOTHING = np.empty(0, np.uint8)
 INDEX = [np.uint32, np.int32, np.int64]

@@ -9,6 +9,7 @@ from semirings import binary, expr
 from spgraph.kernels.cpu import sort
 from spgraph.kernels.cuda import sorting
 
+pytestmark = pytest.mark.usefixtures("interpreted")  # on the CPU: a reference, for a call or two of each kernel
 DUP = (expr.cast(binary.minus["FP64"].expr, np.float64), ("x", "y"))  # tells the order apart
 
 

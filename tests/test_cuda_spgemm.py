@@ -12,6 +12,7 @@ from spgraph.kernels.cuda import products
 from spgraph.kernels.cuda.launch import CudaKernel
 from spgraph.kernels.device import HOST
 
+pytestmark = pytest.mark.usefixtures("interpreted")  # on the CPU: a reference, for a call or two of each kernel
 INT64, FP64, BOOL, INT8 = (np.dtype(name) for name in ("int64", "float64", "bool", "int8"))
 OPERATORS = {
     "sum": ("plus_times", INT64),
