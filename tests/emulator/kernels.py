@@ -24,7 +24,9 @@ __all__ = ["CompileError", "EmulationError", "Function", "compile_kernel", "prel
 
 FOLDER = Path(__file__).parent
 HEADER, RUNTIME = FOLDER / "emulator.h", FOLDER / "emulator.cpp"
-FLAGS = ["-std=c++17", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing"]
+FLAGS = ["-std=c++17", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing"]
+HIDDEN = "-fvisibility=hidden"
+QUICKLY = ["-O0", HIDDEN]  # most kernels run for less than a millisecond, and are compiled for more than a hundred
 SANITIZED = {
     "address": ["-g", "-DEMULATE_COPIES", "-fsanitize=address", "-fsanitize-recover=address"],
     "thread": ["-g", "-DEMULATE_COPIES", "-fsanitize=thread", "--param=tsan-distinguish-volatile=1"],
@@ -138,7 +140,7 @@ def _scratch() -> str:
 
 @functools.cache
 def _runtime(mode: str | None) -> ctypes.CDLL:
-    flags = [*FLAGS, "-O2", "-pthread", f"-I{FOLDER}"]
+    flags = [*FLAGS, "-shared", "-O2", "-pthread", f"-I{FOLDER}"]
     if mode:
         flags.append(f"-DEMULATE_{mode.upper()}")
     path = _compiled("emulator", RUNTIME.read_text("utf-8"), flags)
@@ -152,9 +154,25 @@ def _kernel_object(name: str, text: str, mode: str | None) -> Path:
         r"\1* \2 = (\1*)emu_shared_memory();",
         text,
     )
-    text = f'#include "{HEADER}"\nnamespace {{\n#line 1 "{name}.cuh"\n{text}\n}}\nEMU_EXPORT({name})\n'
-    flags = [*FLAGS, "-O1", "-w", "-fvisibility=hidden", *(SANITIZED[mode] if mode else ["-nostdlib"])]
+    header = HEADER if mode else _precompiled_header()
+    text = f'#include "{header}"\nnamespace {{\n#line 1 "{name}.cuh"\n{text}\n}}\nEMU_EXPORT({name})\n'
+    flags = [*FLAGS, "-shared", "-w", *(["-O1", HIDDEN, *SANITIZED[mode]] if mode else [*QUICKLY, "-nostdlib"])]
     return _compiled(name, text, flags)
+
+
+@functools.cache
+def _precompiled_header() -> Path:
+    """A copy of the header with what g++ made of it beside; should that not fit, g++ reads the copy."""
+    key = hashlib.sha256("\0".join([_header_text(), *FLAGS, *QUICKLY]).encode()).hexdigest()[:24]
+    path = _folder() / f"emulator_{key}.h"
+    if not path.exists():
+        with tempfile.TemporaryDirectory(dir=_folder()) as scratch:
+            header = Path(scratch) / path.name
+            header.write_text(_header_text(), "utf-8")
+            subprocess.run(["g++", *FLAGS, *QUICKLY, "-x", "c++-header", str(header)], check=True)
+            os.replace(f"{header}.gch", f"{path}.gch")
+            os.replace(header, path)
+    return path
 
 
 @functools.cache
