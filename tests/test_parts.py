@@ -294,11 +294,22 @@ def check_shared(several, shared, ids, values, listed: bool, duplicate: str) -> 
     n = several.nrows
     rows, cols, _ = several.to_coo()
     owner = several._block.rows.owners(several._block.rows.positions(np.arange(n)))
+    by_kernels = several._device.transport.direct and several._device.exchange() != "broadcast"
+    assert not (by_kernels and listed) or all(ext.queue is not None for ext in shared if ext.nvals)
     for part, ext in enumerate(shared):
-        seen = np.union1d(cols[owner[rows] == part], np.flatnonzero(owner == part))
+        looked_at = cols[owner[rows] == part]
+        seen = np.union1d(looked_at, np.flatnonzero(owner == part))
         wanted = np.isin(ids, seen if duplicate == "1-hop" else np.arange(n))
         assert ext.nvals == 0 or (ext.format == "sparse") is listed
+        if listed and by_kernels:
+            wanted = np.isin(ids, looked_at)
         with ext.device as device:
+            if ext.queue is not None:
+                starts, sums, edges = (device.to_host(one) for one in (*ext.queue[:2], np.array(ext.queue[2])))
+                at = device.to_host(ext.indices)
+                lengths, order = starts[at + 1] - starts[at], np.argsort(sums[: at.size])
+                assert np.array_equal(sums[order], np.cumsum(lengths[order]) - lengths[order])
+                assert edges == lengths.sum()
             ext.expand().to_sparse()
             local, got = device.to_host(ext.indices), device.to_host(ext.values)
             found = device.to_host(ext.partition.globals_of(device.xp.asarray(local)))

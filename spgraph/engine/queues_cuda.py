@@ -14,21 +14,14 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.mask import EMPTY_BITS
 from spgraph.engine.operators import store
+from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES, unpacked
 
 __all__ = ["NO_PREFIX", "Found", "accumulator", "blocks_for", "counts_edges", "follows", "marks", "pad", "queue",
            "unpacked"]
 
-COUNT_BITS = 30  # of a result that holds edges and entries, see push.cuh
-COUNT_MASK = (1 << COUNT_BITS) - 1
-MOST_EDGES = 1 << (64 - COUNT_BITS)
 WARP = 32
 NO_PREFIX = np.empty(0, np.int64)
 LAST_EPOCH = 255
-
-
-def unpacked(result: int) -> tuple[int, int]:
-    """Entries of a list, and their edges."""
-    return result & COUNT_MASK, result >> COUNT_BITS
 
 
 def blocks_for(edges: int, device: Any) -> int:
@@ -70,12 +63,11 @@ def _made(u: VectorBlock, A: MatrixBlock, limit: float, edges: int | None) -> tu
     kernel = device.kernels.get(key)
     if kernel is None:
         kernel = device.kernels[key] = device.kernel("queue.make" if listed else "queue.list",
-                                                      {"VALUES": not iso, "LATE": False}, {})
+                                                      {"VALUES": not iso}, {})
     indices, prefix = xp.empty(count, index_dtype(u.size)), xp.empty(count, np.int64)
     values = EMPTY_BITS if iso else xp.empty(count, u.dtype)
     entries = u.indices if listed else u.present
-    before = (A.indptr, entries, u.values, EMPTY_BITS) if listed else (A.indptr, entries, u.values)
-    later = kernel(count if listed else u.size, (*before, indices, values, prefix))
+    later = kernel(count if listed else u.size, (A.indptr, entries, u.values, indices, values, prefix))
     if edges is None:
         edges = unpacked(later.get()[0])[1]
     if listed or edges <= limit:

@@ -125,7 +125,7 @@ class Border:
         """u on each part as far as its rows look at it: a list for a push if `listed`, else a bitmap for a pull."""
         group = self.group
         strategy, single = group.exchange(), _single(u)
-        if self.direct is not None and strategy != "broadcast":
+        if self.direct is not None and strategy != "broadcast" and (not listed or self.direct.lists.fit):
             return self.direct.share(u, listed, single)
         sent: list[list[tuple]] = []
         for a, (part, (device, piece)) in enumerate(zip(group.mine, u.on_each())):

@@ -1,40 +1,31 @@
 """Share by direct stores: a kernel of the owner writes entries into the arrays of the GPUs that look at them.
 
 Method: the copy engines move half of what kernels store between GPUs that see each other, and a store needs no copy to
-be packed first. Lists are appended to a room that the receiver has, with one atomic for each warp and receiver; values
-of whole lists of vertices go to the places where products look for them, presence as bits. Receivers wait for events of
-the senders, the host for nothing but how long the lists have become. Values of full vectors are sent in a stream of
-their own while the compute stream puts the own ones in place.
-Memory: room for values of all proxies, and for lists as long as they have been, is kept with the border.
+be packed first. Lists are those of `exchange.lists`. Values of whole lists of vertices go to the places where products
+look for them, presence as bits; receivers wait for events of the senders. Values of full vectors are sent in a stream
+of their own while the compute stream puts the own ones in place.
+Memory: two rooms for values of all proxies, and their bits, are kept with the border.
 """
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from spgraph import _record
 from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
+from spgraph.exchange.lists import Lists
 from spgraph.exchange.vector_parts import VectorParts
 
 __all__ = ["Direct", "in_columns"]
 
 WARP = 32
 NOTHING = np.empty(0, np.uint8)
-COUNT_BITS = 30  # of a result that holds edges and entries, see kernels/cuda/push.cuh
-COUNT_MASK = (1 << COUNT_BITS) - 1
 BESIDE = 1 << 21  # bytes of a GPU's message that are worth a stream of its own (6 us, two calls of CUDA's)
-
-
-class _Rooms(NamedTuple):
-    """What each part receives in, and for each part the addresses at all: its own first, then in circular order."""
-
-    arrays: list[tuple]
-    addresses: list[tuple]
 
 
 class Direct:
@@ -47,9 +38,8 @@ class Direct:
 
     def __init__(self, border: Any):
         self.border = border
+        self.lists = Lists(border)
         self._turn = 0  # which of two rooms
-        self._lists: dict = {}
-        self._sizes: dict = {}
         self._values: dict = {}
         self._bits: dict = {}
 
@@ -77,124 +67,16 @@ class Direct:
 
     def share(self, u: VectorParts, listed: bool, single: Any) -> list[VectorBlock]:
         """See `Border.share`; what a push needs is a list, however long: see ARCHITECTURE.md."""
+        if listed:
+            return self.lists.share(u, single)
         try:
-            return self._as_lists(u, single) if listed else self._as_bitmaps(u, single)
+            return self._as_bitmaps(u, single)
         except BaseException:
-            self._lists.clear()  # what was begun is not to be found there
-            self._sizes.clear()
             transport = self.border.group.transport
             transport.order()
             if transport.linked:
                 transport.follow_messages()
             raise
-
-    # ---- lists -------------------------------------------------------------------
-    @cached_property
-    def _numbers(self) -> list[Any]:
-        """For each part: the column of vertex v at the d-th other part, at [v, d]; -1 if that has no proxy of it."""
-        border = self.border
-        found = []
-        for a, (part, device) in enumerate(self._parts):
-            if border.duplicate == "all":
-                found.append(np.empty(0, index_dtype(border.layout.size)))
-                continue
-            with device:
-                xp, others = device.xp, self._others(part)
-                widest = max(block.ncols for block in border.blocks)
-                numbers = xp.full((border.layout.count(part), len(others)), -1, index_dtype(widest))
-                for d, q in enumerate(others):
-                    local = border.lent[a][q]
-                    begin = border.begins[q][part]
-                    numbers[local, d] = xp.arange(begin, begin + local.size)
-                found.append(numbers.reshape(-1))
-        return found
-
-    def _rooms_for_lists(self, dtype: Any, valued: bool, most: list[int]) -> _Rooms:
-        """Room for so many entries on each part."""
-        key = self._turn, dtype if valued else None
-        sizes = self._sizes.get(key)
-        if sizes is None or any(size < wanted for size, wanted in zip(sizes, most)):
-            widths = [block.ncols for block in self.border.blocks]
-            sizes = [min(_power(max(pair)), width) for *pair, width in zip(most, sizes or most, widths)]
-            self._sizes[key] = sizes
-            self._lists.pop(key, None)
-            arrays = []
-            for (_, device), size, numbers in zip(self._parts, sizes, self._numbers):
-                with device:
-                    empty = device.xp.empty
-                    arrays.append((empty(size, numbers.dtype), empty(size if valued else 0, dtype),
-                                   device.xp.zeros(1, np.uint64)))
-            self._lists[key] = self._addressed(arrays)
-            self.border.group.transport.order()
-        return self._lists[key]
-
-    def _addressed(self, arrays: list[tuple]) -> _Rooms:
-        addresses = []
-        for part, device in self._parts:
-            order = [part, *self._others(part)]
-            tables = [np.array([device.pointer(arrays[q][k]) for q in order], np.uint64) for k in range(len(arrays[0]))]
-            with device:
-                addresses.append(tuple(device.xp.asarray(table) for table in tables))
-        return _Rooms(arrays, addresses)
-
-    def _as_lists(self, u: VectorParts, single: Any) -> list[VectorBlock]:
-        border, transport = self.border, self.border.group.transport
-        counts = [piece.nvals for piece in u.pieces]
-        most = [sum(map(min, counts, sizes)) for sizes in border.sizes]
-        valued = single is None
-        self._turn ^= 1
-        rooms = self._rooms_for_lists(u.dtype, valued, most)
-        for a, (device, piece) in enumerate(u.on_each()):
-            if not counts[a]:
-                continue
-            if piece.format != "sparse":
-                piece.to_sparse()
-            kernel = self._kernel(device, "exchange.give_list", VALUES=valued, ALL=border.duplicate == "all")
-            part, addresses = border.group.mine[a], rooms.addresses[a]
-            to_indices, to_values, to_length = addresses
-            kernel(counts[a], (piece.indices, piece.values if valued else NOTHING, self._numbers[a],
-                               border.begins[a][part], border.group.parts - 1, to_indices, to_values, to_length))
-        transport.order()
-        if _record.listener is not None:
-            self._tell_lists(u, valued)
-        found: list[VectorBlock] = []
-        later: list[Any] = []
-        for (_, device), block, size, (indices, values, length) in zip(self._parts, border.blocks, most, rooms.arrays):
-            ext = VectorBlock(block.ncols, u.dtype, block.cols, device)
-            found.append(ext)
-            if not size:
-                later.append(None)
-                continue
-            device.use()
-            rows, empty = block.oriented(True), device.xp.empty
-            listed, prefix = empty(size, index_dtype(block.ncols)), empty(size, np.int64)
-            kept = empty(size, u.dtype) if valued else NOTHING
-            kernel = self._kernel(device, "queue.make", VALUES=valued, LATE=True)
-            pending = kernel(size, (rows.indptr, indices, values if valued else NOTHING, length, listed, kept, prefix))
-            later.append((pending, rows, listed, kept, prefix))
-        for ext, waited in zip(found, later):
-            if waited is None:
-                continue
-            pending, rows, listed, kept, prefix = waited
-            result = pending.get()[0]
-            count, edges = result & COUNT_MASK, result >> COUNT_BITS
-            if count:
-                ext.set_sparse(listed[:count], kept[:count] if valued else single.copy(), iso=not valued,
-                               sorted=count < 2)
-                ext.queue = rows.indptr, prefix, edges
-        return found
-
-    @_record.aside
-    def _tell_lists(self, u: VectorParts, valued: bool) -> None:
-        border = self.border
-        for a, (part, (_, piece)) in enumerate(zip(border.group.mine, u.on_each())):
-            others, numbers = self._others(part), self._numbers[a]
-            item = numbers.dtype.itemsize + (u.dtype.itemsize if valued else 0)
-            for d, q in enumerate(others):
-                count = piece.nvals
-                if count and numbers.size:
-                    count = int((numbers.reshape(-1, len(others))[piece.indices, d] >= 0).sum())
-                _record.listener.moved("share", part, q, count, count * item, "list")
 
     # ---- bitmaps and full vectors ---------------------------------------------------
     @cached_property
@@ -304,19 +186,19 @@ class Direct:
             if not block.ncols:
                 continue
             values = arrays[a] if valued else single.copy()
-            if full and not valued:
-                ext.set_full(values, iso=True)
+            if full:
+                if valued and piece.size:
+                    own = device.filled(piece.size, piece.values[0], u.dtype) if piece.iso else piece.values
+                    device.copy_into(values, border.begins[a][part], own)
+                ext.set_full(values, iso=not valued)
                 continue
             ends, words, _, _ = self._places[a]
-            present = NOTHING if full else device.xp.empty(block.ncols, np.uint8)
-            kernel = self._kernel(device, "exchange.arrange", VALUES=valued, U_FULL=full, LACKS=piece.format != "full")
+            present = device.xp.empty(block.ncols, np.uint8)
+            kernel = self._kernel(device, "exchange.arrange", VALUES=valued, LACKS=piece.format != "full")
             later = kernel(block.ncols, (NOTHING if piece.format == "full" else piece.present,
                                          piece.values if valued else NOTHING, piece.size, border.begins[a][part], ends,
                                          words, bits[a], present, arrays[a]))
-            if full:
-                ext.set_full(values)
-            else:
-                ext.set_bitmap_later(present, values, _counted(later), iso=not valued)
+            ext.set_bitmap_later(present, values, _counted(later), iso=not valued)
         if beside:
             transport.follow_messages()
         return found
@@ -353,8 +235,3 @@ def _counted(later: Any) -> Any:
 
 def _whole_words(size: int) -> int:
     return -(-size // WARP) * WARP
-
-
-def _power(size: int) -> int:
-    """The next power of 2, so that rooms grow seldom."""
-    return 1 << (size - 1).bit_length() if size else 0

@@ -68,6 +68,10 @@ class EmulatedDevice(CudaDevice):
         """Zeros."""
         array.fill(0)
 
+    def copy_into(self, target: Any, at: int, source: Any) -> None:
+        """Elements of one array into another."""
+        target[at : at + source.size] = source
+
     def synchronize(self) -> None:
         """Nothing is ever under way."""
         counts.synchronizations += 1

@@ -24,6 +24,7 @@ __all__ = ["Counters", "CudaDevice", "cuda_device"]
 SLOTS = 256  # results that may be under way at once
 RESULT_WORDS = 8  # 64-bit words of `struct Result`, and of its place in mapped memory
 ALREADY_ENABLED = 704  # CUDA's number of that error
+ON_DEVICE = 3  # its number of a copy from device memory to device memory
 FEW = 16  # elements that steer a choice, or are single ones of the caller's
 
 
@@ -94,6 +95,7 @@ class CudaDevice(Device):
         self._several = cupy.cuda.runtime.getDeviceCount() > 1
         self._launch = cupy.cuda.driver.launchKernel
         self._memset = cupy.cuda.runtime.memsetAsync
+        self._memcpy = cupy.cuda.runtime.memcpyAsync
         self._stream = cupy.cuda.get_current_stream
 
     def _memory_for_results(self, words: int) -> tuple[Any, np.ndarray]:
@@ -124,16 +126,22 @@ class CudaDevice(Device):
                 return error.status == ALREADY_ENABLED
         return True
 
-    @functools.cached_property
-    def _event(self) -> Any:
+    def event(self) -> Any:
+        """What `mark` can record; ``done`` says whether this GPU has come so far."""
         with self:
             return self.xp.cuda.Event(disable_timing=True)
 
-    def mark(self) -> None:
-        """Make this GPU the current one, and note what was started on it, for `follow` of others."""
-        event = self._event
+    _event = functools.cached_property(event)
+
+    def mark(self, event: Any = None) -> None:
+        """Make this GPU the current one, and note what was started on it, for `follow` of others or in an event."""
+        event = event or self._event
         self.use()
         event.record(self._stream())
+
+    def follow_event(self, event: Any) -> None:
+        """What is started from now on on this GPU, which is the current one, comes after what the event has recorded."""
+        self._stream().wait_event(event)
 
     def follow(self, others: Iterable[CudaDevice]) -> None:
         """Make this GPU the current one; what is started on it from now on comes after what others have marked."""
@@ -214,6 +222,11 @@ class CudaDevice(Device):
     def clear(self, array: Any) -> None:
         """Zeros, by the stream's turn."""
         self._memset(array.data.ptr, 0, array.nbytes, self._stream().ptr)
+
+    def copy_into(self, target: Any, at: int, source: Any) -> None:
+        """Elements of one array of this device into another one of the same type, from place `at` on."""
+        self._memcpy(target.data.ptr + at * target.itemsize, source.data.ptr, source.nbytes, ON_DEVICE,
+                     self._stream().ptr)
 
     def to_host(self, array: Any) -> np.ndarray:
         """A copy in host memory (a NumPy array is itself)."""

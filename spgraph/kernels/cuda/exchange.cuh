@@ -4,63 +4,89 @@
 // is not read or written by anybody else before all devices have come to the next point where they wait for each other.
 // Traffic: neighbouring lanes write neighbouring places of one device.
 
-//== give_list(fidx, fvals, numbers, at, others, to_idx, to_vals, to_length)
-// Entries of a list, appended to the list of each device that has a proxy of the vertex: column numbers[v, d] there (-1:
-// none). At home a vertex is column at + v; with a proxy for every vertex (ALL) it is so everywhere. A block asks each
-// device once for room for AHEAD entries per thread, SIDES devices at a time: an atomic on another GPU takes 2 us.
-constexpr int AHEAD = 4, SIDES = 8, WARPS = BLOCK / 32;
-DEVICE i64 number_at(const Args& a, i64 v, i64 d) {
-    if (v < 0 || ALL || d == 0) return v < 0 ? -1 : a.at + v;
-    return (i64)load(a.numbers + v * a.others + d - 1);
+//== give_list(fidx, fvals, numbers, begin, at, others, first, to_idx, to_vals, to_prefix, to_length) returns=6
+// Entries of a list, appended to the list of each device whose rows look at the vertex, with the running sum of what they
+// have there (rows by columns), which a push shares edges by. Of vertex v at the d-th other device numbers[v, d] has the
+// column there (-1: none) and its length; with a proxy for every vertex (ALL) the length alone: the column is at + v, as it
+// is at home, where `begin` says where columns begin. A launch serves SIDES devices, from `first` on. A block asks each of
+// them once for room for AHEAD entries per thread: an atomic on another GPU takes 2 us. Results: what each device got
+// (edges << COUNT_BITS | entries).
+constexpr int AHEAD = 4, SIDES = 6, WARPS = BLOCK / 32;
+
+// A column of a device, -1 for none, and what it adds to a list: its length and one entry.
+struct Column {
+    i64 number;
+    u64 adds;
+};
+DEVICE Column column_at(const Args& a, i64 v, i64 d) {
+    if (v < 0) return {-1, 0};
+    i64 number = a.at + v, length;
+    if (d == 0) {
+        length = (i64)load(a.begin + number + 1) - (i64)load(a.begin + number);
+    } else if constexpr (ALL) {
+        length = (i64)load(a.numbers + v * a.others + d - 1);
+    } else {
+        const auto* pair = a.numbers + 2 * (v * a.others + d - 1);
+        number = (i64)load(pair);
+        length = (i64)load(pair + 1);
+    }
+    if (number < 0 || length == 0) return {-1, 0};
+    return {number, (u64)length << COUNT_BITS | 1};
 }
 
 KERNEL {
-    __shared__ u32 before[SIDES][WARPS];
-    __shared__ i64 base[SIDES];
+    __shared__ u64 before[SIDES][WARPS];
+    __shared__ u64 base[SIDES];
     const int warp = threadIdx.x / 32;
-    for (i64 first = (i64)blockIdx.x * BLOCK * AHEAD; first < a.n; first += (i64)gridDim.x * BLOCK * AHEAD) {
+    const int sides = a.others + 1 - a.first < SIDES ? (int)(a.others + 1 - a.first) : SIDES;
+    u64 given = 0;  // by this thread, to the device of its number
+    for (i64 start = (i64)blockIdx.x * BLOCK * AHEAD; start < a.n; start += (i64)gridDim.x * BLOCK * AHEAD) {
         i64 vertex[AHEAD];
         for (int k = 0; k < AHEAD; k++) {
-            const i64 q = first + k * BLOCK + threadIdx.x;
+            const i64 q = start + k * BLOCK + threadIdx.x;
             vertex[k] = q < a.n ? (i64)load(a.fidx + q) : -1;
         }
-        for (i64 d = 0; d <= a.others; d += SIDES) {
-            const int sides = a.others + 1 - d < SIDES ? (int)(a.others + 1 - d) : SIDES;
-            for (int side = 0; side < sides; side++) {
-                u32 count = 0;
-                for (int k = 0; k < AHEAD; k++)
-                    count += __popc(__ballot_sync(FULL_WARP, number_at(a, vertex[k], d + side) >= 0));
-                if (lane() == 0) before[side][warp] = count;
-            }
-            __syncthreads();
-            if ((int)threadIdx.x < sides) {
-                u32 sum = 0;
-                for (int w = 0; w < WARPS; w++) {
-                    const u32 own = before[threadIdx.x][w];
-                    before[threadIdx.x][w] = sum;
-                    sum += own;
-                }
-                base[threadIdx.x] = sum ? (i64)atomicAdd_system((u64*)load(a.to_length + d + threadIdx.x), (u64)sum) : 0;
-            }
-            __syncthreads();
-            for (int side = 0; side < sides; side++) {
-                E_numbers* const indices = (E_numbers*)load(a.to_idx + d + side);
-                i64 slot = base[side] + before[side][warp];
-                for (int k = 0; k < AHEAD; k++) {
-                    const i64 number = number_at(a, vertex[k], d + side);
-                    const u32 who = __ballot_sync(FULL_WARP, number >= 0);
-                    if (number >= 0) {
-                        const i64 place = slot + __popc(who & ((1u << lane()) - 1));
-                        indices[place] = (E_numbers)number;
-                        if constexpr (VALUES)
-                            ((E_fvals*)load(a.to_vals + d + side))[place] = look(a.fvals, first + k * BLOCK + threadIdx.x);
-                    }
-                    slot += __popc(who);
-                }
-            }
-            __syncthreads();  // before the next ones are counted
+        for (int side = 0; side < sides; side++) {
+            u64 sum = 0;
+            for (int k = 0; k < AHEAD; k++) sum += column_at(a, vertex[k], a.first + side).adds;
+            sum = warp_sum(sum);
+            if (lane() == 0) before[side][warp] = sum;
         }
+        __syncthreads();
+        if ((int)threadIdx.x < sides) {
+            u64 sum = 0;
+            for (int w = 0; w < WARPS; w++) {
+                const u64 own = before[threadIdx.x][w];
+                before[threadIdx.x][w] = sum;
+                sum += own;
+            }
+            base[threadIdx.x] = sum ? atomicAdd_system((u64*)load(a.to_length + a.first + threadIdx.x), sum) : 0;
+            given += sum;
+        }
+        __syncthreads();
+        for (int side = 0; side < sides; side++) {
+            const i64 d = a.first + side;
+            E_numbers* const indices = (E_numbers*)load(a.to_idx + d);
+            SUMS* const prefix = (SUMS*)load(a.to_prefix + d);
+            u64 place = base[side] + before[side][warp];
+            for (int k = 0; k < AHEAD; k++) {
+                const Column column = column_at(a, vertex[k], d);
+                const u64 upto = warp_scan(column.adds);
+                if (column.number >= 0) {
+                    const u64 mine = place + upto - column.adds;
+                    const i64 slot = (i64)(mine & ((1ull << COUNT_BITS) - 1));
+                    indices[slot] = (E_numbers)column.number;
+                    prefix[slot] = (SUMS)(mine >> COUNT_BITS);
+                    if constexpr (VALUES)
+                        ((E_fvals*)load(a.to_vals + d))[slot] = look(a.fvals, start + k * BLOCK + threadIdx.x);
+                }
+                place += from_lane(upto, 31);
+            }
+        }
+        __syncthreads();  // before the next ones are counted
     }
+    if (given) atomicAdd(&a.result->count[threadIdx.x], given);
+    publish(a);
 }
 
 //== give_all(lent, firsts, others, present, vals, to_vals, to_bits)
@@ -84,7 +110,7 @@ KERNEL {
     }
 }
 
-//== arrange(present, vals, own, at, ends, words, bits, opresent, ovals) returns=1 unless=U_FULL
+//== arrange(present, vals, own, at, ends, words, bits, opresent, ovals) returns=1
 // What has come put in order: own entries copied to columns from `at` on, the bits of proxies made bytes. Columns up to
 // ends[q] are those of the q-th owner, whose bits begin at words[q] (own ones: -1). Returns the number of entries.
 KERNEL {
@@ -98,13 +124,13 @@ KERNEL {
             if constexpr (LACKS) there = load(a.present + v) != 0;
             if constexpr (VALUES)
                 if (there) a.ovals[column] = look(a.vals, v);
-        } else if constexpr (!U_FULL) {
+        } else {
             while (column >= load(a.ends + q)) q++;
             const i64 k = column - (q ? load(a.ends + q - 1) : 0);
             there = load(a.bits + load(a.words + q) + (k >> 5)) >> (k & 31) & 1u;
         }
-        if constexpr (!U_FULL) a.opresent[column] = there;
+        a.opresent[column] = there;
         count += there;
     }
-    report<!U_FULL>(a, count);
+    report<true>(a, count);
 }

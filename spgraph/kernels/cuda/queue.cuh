@@ -23,24 +23,21 @@ KERNEL {
         if (!a.cpresent[j]) a.cvals[j] = IDENTITY;
 }
 
-//== make(begin, fidx, fvals, length, oidx, ovals, oprefix) block=128 returns=1
-// The list in another order, and its prefix: what a flush of push.cuh writes, for a list that came from elsewhere.
-// LATE: how long it is, at most a.n, the device alone knows; the number is 0 afterwards. One atomic for AHEAD entries per
-// thread of a block.
+//== make(begin, fidx, fvals, oidx, ovals, oprefix) block=128 returns=1
+// The list in another order, and its prefix: what a flush of push.cuh writes, for a list that came from elsewhere. One
+// atomic for AHEAD entries per thread of a block.
 constexpr int AHEAD = 4;
 KERNEL {
     __shared__ u64 before[BLOCK / 32];
     __shared__ u64 base;
     const int warp = threadIdx.x / 32;
-    i64 entries = a.n;
-    if constexpr (LATE) entries = (i64)peek(a.length);
-    for (i64 first = (i64)blockIdx.x * BLOCK * AHEAD; first < entries; first += (i64)gridDim.x * BLOCK * AHEAD) {
+    for (i64 first = (i64)blockIdx.x * BLOCK * AHEAD; first < a.n; first += (i64)gridDim.x * BLOCK * AHEAD) {
         i64 row[AHEAD], length[AHEAD], upto[AHEAD];
         u64 total = 0;
         for (int k = 0; k < AHEAD; k++) {
             const i64 q = first + k * BLOCK + threadIdx.x;
-            row[k] = q < entries ? (i64)load(a.fidx + q) : -1;
-            length[k] = q < entries ? (i64)load(a.begin + row[k] + 1) - (i64)load(a.begin + row[k]) : 0;
+            row[k] = q < a.n ? (i64)load(a.fidx + q) : -1;
+            length[k] = q < a.n ? (i64)load(a.begin + row[k] + 1) - (i64)load(a.begin + row[k]) : 0;
             upto[k] = warp_scan(length[k]);
             total += (u64)from_lane(upto[k], 31) << COUNT_BITS | (u64)__popc(__ballot_sync(FULL_WARP, row[k] >= 0));
         }
@@ -69,14 +66,7 @@ KERNEL {
         }
         __syncthreads();  // before the next ones are counted
     }
-    if constexpr (LATE) {
-        if (last_block(a.result) && threadIdx.x == 0) {
-            *a.length = 0;
-            hand_over(a.result, a.host, a.sequence);
-        }
-    } else {
-        publish(a);
-    }
+    publish(a);
 }
 
 //== list(begin, present, vals, oidx, ovals, oprefix) returns=1
