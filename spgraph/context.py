@@ -275,6 +275,7 @@ def in_force(name: str) -> Any:
 Group.choice = staticmethod(lambda: in_force("partition"))
 Group.exchange = staticmethod(lambda: in_force("exchange"))
 Group.duplicate = staticmethod(lambda: in_force("duplicate"))
+Group.may_duplicate_all = staticmethod(lambda: all(one.duplicate is None for one in _stack()))
 
 
 def _cuda(number: int) -> Device:

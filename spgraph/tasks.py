@@ -2,7 +2,7 @@
 
 Where a graph fits on every device, many searches from many sources need no exchange: each device does some of them on
 a copy of its own. One Python thread drives all devices: work that is a generator gives way to the other devices
-wherever it yields, best before it asks for a value that a GPU still computes.
+wherever it yields, best before it asks for a value that a GPU still computes; it goes on when its device is ready.
 
 >>> import spgraph as sg
 >>> def degrees(A, rows):  # of some rows, in as many steps
@@ -21,6 +21,8 @@ wherever it yields, best before it asks for a value that a GPU still computes.
 from __future__ import annotations
 
 import inspect
+import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -31,6 +33,8 @@ from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
 __all__ = ["finish", "fit", "spread"]
+
+PATIENCE = 0.01  # seconds after which the one that has waited longest is waited for
 
 
 def fit(A: Matrix, jobs: int, room: int = 0) -> bool:
@@ -114,10 +118,25 @@ def spread(A: Matrix, jobs: Iterable, work: Callable[[Matrix, list], Any]) -> li
         _Run(Matrix._wrap(block), jobs[part :: group.parts], work)
         for part, block in zip(group.mine, whole_copies(A._block))
     ]
-    going = runs
+    going = deque(runs)
     while going:
-        going = [run for run in going if run.step()]
+        run = _next(going)
+        if run.step():
+            going.append(run)
     return [Vector._wrap(vector) for vector in dealt(A._block.rows, [run.result._block for run in runs])]
+
+
+def _next(going: deque[_Run]) -> _Run:
+    """Take the one that has waited longest of those whose device can go on, or simply the longest if none soon can."""
+    stop = time.monotonic() + PATIENCE
+    while True:
+        for _ in range(len(going)):
+            run = going.popleft()
+            if run.copy._device.idle():
+                return run
+            going.append(run)
+        if time.monotonic() > stop:
+            return going.popleft()
 
 
 def finish(work: Any) -> Any:

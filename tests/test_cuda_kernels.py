@@ -59,7 +59,24 @@ def test_shares_and_giants_and_hot_values_change_nothing(cuda, seed, share, monk
         for x, y in zip(wanted, found, strict=True):
             np.testing.assert_array_equal(y, x)
     assert made
-    assert any(made) == (seed % 3 == 2)
+    assert any(count for count, _ in made) == (seed % 3 == 2)
+
+
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+def test_hot_values_of_every_owner(cuda, duplicate, monkeypatch):
+    """A part keeps the first values of each owner's columns at hand."""
+    for name, value in (("HOT_SHARE", 0), ("HOT_EDGES", 1), ("HOT_READS", 0), ("HOT_BLOCK", 64), ("PAIR_READS", 1 << 30)):
+        monkeypatch.setattr(products_cuda, name, value)
+    monkeypatch.setattr(products_cuda, "CACHE_BYTES", cuda.shared_memory - products_cuda._rooms(64, np.dtype(float)) - 320)
+    made, hot = [], products_cuda._hot_values
+    monkeypatch.setattr(products_cuda, "_hot_values", lambda *args: made.append(hot(*args)) or made[-1])
+    with sg.Context("cpu"):
+        A = sg.generators.rmat(9, 8, seed=4)
+        wanted = algorithms.pagerank(A, tol=1e-12).to_dense()
+    group = group_of(tuple(spread(cuda, 3)))
+    with sg.Context(group, direction="pull", duplicate=duplicate, partition="random"):
+        np.testing.assert_allclose(algorithms.pagerank(A.to(group).reorder("degree"), tol=1e-12).to_dense(), wanted, 1e-9)
+    assert {(count, len(runs)) for count, runs in made} == {(13, 3)}
 
 
 @pytest.mark.parametrize(("dtype", "code"), monoids_alike())

@@ -56,7 +56,10 @@ class VectorBlock:
         self.size = size
         self.dtype = np.dtype(dtype)
         self.partition = partition
-        self.clear()
+        self.indices, self.values = device.nothing(index_dtype(size)), device.nothing(self.dtype)
+        self.format, self.nvals, self.iso, self.sorted = "sparse", 0, False, True
+        self.present = self.padding = self.queue = None
+        self.downward = False
 
     def clear(self) -> None:
         """Remove all entries (cost O(1)). An empty block fits any partition."""

@@ -7,6 +7,7 @@ for: the length of the result comes with the edges that it has, so the next push
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,12 @@ from spgraph.kernels.cuda.assemble import hardware_atomic
 __all__ = ["CudaProduct"]
 
 SHORT_ROWS = 4  # rows that are known to have no more entries are gathered by a thread each
-# u's first values are kept in shared memory if rows and columns lie by falling degree and each is read often
+# u's first values (of each run) are kept in shared memory if rows and columns lie by falling degree and each is read often
 HOT_EDGES, HOT_READS, HOT_SHARE, HOT_BLOCK = 1 << 22, 8, 1 / 8, 1024
 PAIR_READS = 4  # of a value, from which on it is worth to lay its id beside it
 BLOCK, ROOM_TERMS, ROOM_BYTES = 256, 264, 96  # of pull_all without them; of a warp's room
+MOST_RUNS = 8
+NOT_HOT: tuple[int, list[int]] = (0, [0])
 CACHE_BYTES = 63 << 10  # that stay a cache: rmat24-16 takes 3.2 ms, with 32 KiB more in shared memory 3.8 (H100)
 # select operators by which a value that is accepted once stays accepted, for monoids that only go down or only up
 DOWNWARD = frozenset({"valuelt", "valuele"})
@@ -128,9 +131,9 @@ class CudaProduct(Product):
             out.writable_bitmap(full=full)
         dense = not self.term.stops and not (A.longest is not None and A.longest <= SHORT_ROWS)
         paired = dense and self._pairs(A)
-        hot = _hot_values(A, u, 8 if paired else u.dtype.itemsize, self.term.dtype) if dense else 0
+        hot, runs = _hot_values(A, u, 8 if paired else u.dtype.itemsize, self.term.dtype) if dense else NOT_HOT
         shares = row_shares(A) if dense else None
-        step = PullStep(self, A, full=full, shares=shares, hot=hot, paired=_paired if paired else None,
+        step = PullStep(self, A, full=full, shares=shares, hot=hot, runs=runs, paired=_paired if paired else None,
                         hot_blocks=_hot_blocks(shares.units, device) if shares is not None and hot else None)
         step.run(A, out, u, self.view, self.changed)
         if (self.mask is None or self.grows) and (not fresh or (accum is None and self.changed is None)):
@@ -160,7 +163,7 @@ class CudaProduct(Product):
         if name == "pull.pull_all":
             hot = consts["HOT"]
             block = HOT_BLOCK if hot else BLOCK
-            shared = _rooms(block, self.term.dtype) + hot * (8 if "PAIRED" in consts else self.u.dtype.itemsize)
+            shared = _rooms(block, self.term.dtype) + hot * consts["RUNS"] * (8 if "PAIRED" in consts else self.u.dtype.itemsize)
             kernel = device.kernel(name, consts, ops, block=block, shared=shared)
         else:
             kernel = device.kernel(name, consts, ops)
@@ -187,13 +190,19 @@ def _paired(u: VectorBlock, ids: Any) -> Any:
     return pairs.reshape(-1).view(np.uint64)
 
 
-def _hot_values(A: MatrixBlock, u: VectorBlock, size: int, dtype: np.dtype) -> int:
-    """How many of u's first values, of `size` bytes, a block keeps at hand, besides terms of `dtype`."""
+def _hot_values(A: MatrixBlock, u: VectorBlock, size: int, dtype: np.dtype) -> tuple[int, list[int]]:
+    """How many of u's values, of `size` bytes, a block keeps from the beginning of each run of columns, and where these
+    begin, besides terms of `dtype`.
+    """
     if A.cols.name != "degree" or u.iso or A.nvals < max(HOT_EDGES, HOT_READS * A.ncols):
-        return 0
+        return NOT_HOT
     device: Any = u.device
-    count = (device.shared_memory - CACHE_BYTES - _rooms(HOT_BLOCK, dtype)) // size
-    return count if 0 < count < A.ncols and row_shares(A).reads(A, count) >= HOT_SHARE * A.nvals else 0
+    room = (device.shared_memory - CACHE_BYTES - _rooms(HOT_BLOCK, dtype)) // size
+    runs = [begin for begin, after in pairwise([*A.cols.runs, A.ncols]) if begin == 0 or after - begin > room][:MOST_RUNS]
+    count = room // len(runs)
+    if 0 < count < A.ncols and row_shares(A).reads(A, count) >= HOT_SHARE * A.nvals:
+        return count, runs
+    return NOT_HOT
 
 
 def _is_monotone(op, monoid) -> bool:

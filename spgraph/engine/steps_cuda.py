@@ -139,13 +139,16 @@ class PullStep(_Step):
         The one whose rows are C.
     shares : engine.shares_cuda.Shares, optional
         Of the rows, if they are gathered whole.
+    hot, runs, hot_blocks
+        How many of u's values a block keeps from the beginning of each run of columns, where these begin, and how many
+        such blocks there are.
     """
 
-    __slots__ = ("_counts", "_hot_blocks", "_noting", "_paired", "_shares", "c_iso", "fresh", "full", "u_full")
+    __slots__ = ("_counts", "_hot_blocks", "_noting", "_paired", "_runs", "_shares", "c_iso", "fresh", "full", "u_full")
     early = False
 
-    def __init__(self, product: Any, A: MatrixBlock, *, full: bool, shares: Any, hot: int, hot_blocks: int | None,
-                 paired: Any):
+    def __init__(self, product: Any, A: MatrixBlock, *, full: bool, shares: Any, hot: int, runs: list[int],
+                 hot_blocks: int | None, paired: Any):
         out, u, accum, fresh = product.out, product.u, product.accum, product.fresh
         self.fresh, self.c_iso, self.u_full = fresh, full and out.iso, u.format == "full"
         self._noting = product.changed is not None and not fresh
@@ -154,12 +157,13 @@ class PullStep(_Step):
         single = product.changed_value() if self._noting else None
         listed = self._noting and single is None
         dense = shares is not None
-        key = ("pull", dense, hot, paired is not None, *product.key(A), self.u_full, out.dtype, fresh, full, self.c_iso,
+        self._runs = EMPTY_BITS if len(runs) == 1 else A.device.to_device(np.array(runs))
+        key = ("pull", dense, hot, len(runs), paired is not None, *product.key(A), self.u_full, out.dtype, fresh, full, self.c_iso,
                product.replace, self._noting, self._counts, listed, None if fresh or accum is None else accum.key)
         pairs = {} if paired is None else product.pair_consts()
         kernel = product.kernel(key, "pull.pull_all" if dense else "pull.pull_until", A, out.dtype, U_FULL=self.u_full,
                                 REPLACE=product.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=self.c_iso,
-                                FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=hot,
+                                FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=hot, RUNS=len(runs),
                                 BY_ROW="i" in product.term.uses, **pairs)
         super().__init__(product, A, kernel, single, product.ids(A))
         self.full = full
@@ -197,7 +201,7 @@ class PullStep(_Step):
         else:
             partials, founds = empty(shares.pieces, self._term.dtype), empty(shares.pieces, np.uint8)
             with device.lock:  # the giants' counters are the matrix's
-                later = self._kernel(shares.units, (*shares.args, partials, founds, shares.arrived, *args),
+                later = self._kernel(shares.units, (*shares.args, partials, founds, shares.arrived, self._runs, *args),
                                      blocks=self._hot_blocks)
         if full:
             out.set_bitmap(out.present, values, size)

@@ -8,6 +8,7 @@ the owner keeps the list of vertices that it *lends*. Lists are made once and us
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -25,6 +26,9 @@ from spgraph.exchange.vector_parts import VectorParts
 from spgraph.partition import Partition
 
 __all__ = ["Border", "border_of", "sharing_of"]
+
+
+SHARED_WHOLE = 8  # times that full vectors go everywhere before a matrix gets a border
 
 
 class Border:
@@ -90,7 +94,8 @@ class Border:
             self.wanted.append(
                 [ghosts[a:b] - begin for begin, a, b in zip(layout.starts.tolist(), bounds, bounds[1:])]
             )
-            self.blocks.append(_renumbered(device, piece, layout, first, own, ghosts))
+            runs = sorted({0, *(own + at for at, end in pairwise(bounds) if at < end)})
+            self.blocks.append(_renumbered(device, piece, layout, first, own, ghosts, runs))
         came = group.transport.all_to_all([[(local,) for local in lists] for lists in self.wanted])
         self.lent = [[local for (local,) in messages] for messages in came]
 
@@ -286,8 +291,9 @@ class Proxies(Partition):
 
     __slots__ = ()
 
-    def __init__(self, ids: Any, device: Any, name: str = "proxies"):
+    def __init__(self, ids: Any, device: Any, name: str = "proxies", runs: Sequence[int] = (0,)):
         self.name = name
+        self.runs = runs
         self.natural = False
         self.device = device
         self.to_global = ids
@@ -295,8 +301,9 @@ class Proxies(Partition):
         self._copies = None
 
 
-def _renumbered(device: Any, piece: MatrixBlock, layout: Any, first: int, own: int, ghosts: Any) -> MatrixBlock:
-    """The rows of a part with its own columns first, then its ghosts."""
+def _renumbered(device: Any, piece: MatrixBlock, layout: Any, first: int, own: int, ghosts: Any,
+                runs: list[int]) -> MatrixBlock:  # fmt: skip
+    """The rows of a part with its own columns first, then its ghosts; those of each owner are one of the `runs`."""
     xp = device.xp
     width = own + ghosts.size
     small = index_dtype(width)
@@ -315,8 +322,8 @@ def _renumbered(device: Any, piece: MatrixBlock, layout: Any, first: int, own: i
         piece.values if piece.iso else values,
         iso=piece.iso,
         rows=piece.rows,
-        # own vertices come first: by falling degree, the hubs among them, whose values a GPU's kernel keeps at hand
-        cols=Proxies(whole.globals_of(ids), device, "degree" if layout.name == "degree" else "proxies"),
+        # each owner's vertices by falling degree: the hubs come first, whose values a GPU's kernel keeps at hand
+        cols=Proxies(whole.globals_of(ids), device, *(("degree", runs) if layout.name == "degree" else ())),
     )
     return block
 
@@ -384,10 +391,20 @@ def border_of(A: MatrixParts, duplicate: str = "1-hop") -> Border:
     return found
 
 
-def sharing_of(A: MatrixParts) -> Border | NearBorder:
-    """What gives the parts the entries that their rows look at; made at first use and kept with the matrix."""
-    if not is_near(A.device):
-        return border_of(A, A.device.duplicate())
+def sharing_of(A: MatrixParts, whole: bool = False) -> Border | NearBorder:
+    """What gives the parts the entries that their rows look at; made at first use and kept with the matrix.
+
+    `whole`: a full vector is to be pulled. Between GPUs that see each other it may go everywhere as it is: to find out
+    who looks at what costs as much as sending all of it many times, and some matrices are used but a few times.
+    """
+    group = A.device
+    if not is_near(group):
+        duplicate = group.duplicate()
+        if (whole and group.transport.direct and duplicate == "1-hop" not in A.border
+                and A.shared_whole < SHARED_WHOLE and group.may_duplicate_all()):  # fmt: skip
+            A.shared_whole += 1
+            duplicate = "all"
+        return border_of(A, duplicate)
     found = A.border.get("near")
     if found is None:
         found = A.border["near"] = NearBorder(A)

@@ -202,12 +202,11 @@ class Lists:
             return []
         events = self._events.setdefault(self._turn, {})
         self._turn ^= 1
-        with self._parts[0][1]:  # what is current now is so again
-            for device in self._given:
-                event = events.get(device)
-                if event is None:
-                    event = events[device] = device.event()
-                device.mark(event)
+        for device in self._given:
+            event = events.get(device)
+            if event is None:
+                event = events[device] = device.event()
+            device.mark(event)
         return [event for event in self._events.get(self._turn, {}).values() if not event.done]
 
     @_record.aside

@@ -49,6 +49,8 @@ class MatrixParts(Parts):
         As of a `MatrixBlock`.
     border : dict
         What products need of other parts; see `exchange.Border`.
+    shared_whole : int
+        How often whole vectors were shared since it has had these contents, for want of a border.
     """
 
     __slots__ = (
@@ -63,6 +65,7 @@ class MatrixParts(Parts):
         "nrows",
         "pieces",
         "rows",
+        "shared_whole",
         "symmetric",
     )
 
@@ -100,7 +103,7 @@ class MatrixParts(Parts):
         self.symmetric = symmetric
         self._transpose: Any = None
         self.border: dict = {}
-        self.missed = 0
+        self.missed = self.shared_whole = 0
         self._occupied: int | None = None
 
     @property

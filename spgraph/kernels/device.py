@@ -93,6 +93,10 @@ class Device:
         """A NumPy array as one of this device (itself if that is the same)."""
         return array
 
+    def idle(self) -> bool:
+        """Whether there is nothing to wait for before the next value can be looked at; it may say so too early."""
+        return True
+
     def synchronize(self) -> None:
         """Wait for all that was started."""
 

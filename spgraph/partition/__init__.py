@@ -17,6 +17,7 @@ gives the same one elsewhere, always the same object.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -59,6 +60,8 @@ class Partition:
         What ``Matrix.order`` shows.
     device : Device
         Where the arrays lie. The identity has none and fits every device.
+    runs : sequence of int
+        Where local numbers begin that lie in the named order among themselves; the first one is 0.
 
     Attributes
     ----------
@@ -75,10 +78,12 @@ class Partition:
     array([1, 2, 0])
     """
 
-    __slots__ = ("__weakref__", "_copies", "device", "name", "natural", "to_global", "to_local")
+    __slots__ = ("__weakref__", "_copies", "device", "name", "natural", "runs", "to_global", "to_local")
 
-    def __init__(self, to_global: Any = None, name: str = "natural", *, device: Device = HOST):
+    def __init__(self, to_global: Any = None, name: str = "natural", *, device: Device = HOST,
+                 runs: Sequence[int] = (0,)):
         self.name = name
+        self.runs = runs
         self.natural = to_global is None
         self.device = device
         self.to_global = to_global
@@ -103,7 +108,7 @@ class Partition:
         copy = self._copies.get(device)
         if copy is None:
             ids = device.to_device(self.device.to_host(self.to_global))
-            copy = self._copies[device] = Partition(ids, self.name, device=device)
+            copy = self._copies[device] = Partition(ids, self.name, device=device, runs=self.runs)
             copy._copies = self._copies
         return copy
 

@@ -91,7 +91,7 @@ class Layout:
         found = self._wholes.get(device)
         if found is None:
             with device:
-                found = self._wholes[device] = Partition(device.to_device(self.order), self.name, device=device)
+                found = self._wholes[device] = self._ordered(device.to_device(self.order), device)
         return found
 
 
@@ -103,8 +103,11 @@ class Layout:
         if found is None:
             with device:
                 ids = device.xp.arange(self.size, dtype=np.int64)
-                found = self._wholes[device] = Partition(ids, self.name, device=device)
+                found = self._wholes[device] = self._ordered(ids, device)
         return found
+
+    def _ordered(self, ids: Any, device: Device) -> Partition:
+        return Partition(ids, self.name, device=device, runs=sorted({0, *self.starts[:-1].tolist()} - {self.size}))
 
 
 class Piece(Partition):
@@ -116,6 +119,7 @@ class Piece(Partition):
         first, last = layout.starts[part : part + 2].tolist()
         ids = np.arange(first, last) if layout.order is None else layout.order[first:last]
         self.name = layout.name
+        self.runs = (0,)
         self.device = device
         self.natural = False
         with device:

@@ -64,7 +64,8 @@ def mxv(
     if border is not None:
         _scatter(border, out, mask, masks, accum, replace, u, semiring, notes, how)
     else:
-        sharing = sharing_of(A.oriented(transposed))
+        whole = limit is None and all(piece.format == "full" for piece in u.pieces)
+        sharing = sharing_of(A.oriented(transposed), whole)
         pushed, shared = _shared(sharing, u, limit)
         way = "push" if pushed else "pull"
         stays = pushed and _stays(out, mask, accum, replace)

@@ -315,6 +315,10 @@ class CudaDevice(Device):
         """Whether a result's place carries the sequence number."""
         return self._words[(slot + 1) * RESULT_WORDS - 1] == sequence
 
+    def idle(self) -> bool:
+        """Whether the last result that was asked for is there."""
+        return self._sequence == 0 or self.has(self._sequence % SLOTS, self._sequence)
+
     def wait(self, slot: int, sequence: int, returns: int) -> list[int]:
         """Poll a result's place until it carries the sequence number."""
         words, first = self._words, slot * RESULT_WORDS

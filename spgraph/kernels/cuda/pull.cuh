@@ -12,8 +12,9 @@
 // belongs to giants[piece_of[p]], whose pieces begin at giant_first; `arrived` counts those that are done, and is zero again afterwards.
 //
 // Results: 0: entries of C, 1: changes; for a push from them through rows of the same length (NEXT) with their edges, as push.cuh has it.
-// Constants and operators as in kernels/cpu/pull.py, and HOT: so many of u's first values
-// are kept in shared memory (columns by falling degree: these are the ones that are read most), BY_ROW: MULT takes the row.
+// Constants and operators as in kernels/cpu/pull.py, and HOT: so many of u's values are kept in shared memory from the
+// beginning of each of RUNS runs of columns by falling degree (these are the ones that are read most), which begin at
+// runs[..], the first one at 0; BY_ROW: MULT takes the row.
 // PAIRED: u's values, of the 4-byte type U, and their global ids lie side by side in uvals, so that both cost one read.
 
 #define SERIAL 24
@@ -63,11 +64,29 @@ template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, 
     }
 }
 
+// The values that are kept in shared memory, and where their columns begin.
+struct Hot {
+    const E_uvals* values = nullptr;
+    i64 begins[RUNS] = {};
+
+    // Where a column's value is kept; -1 if it is not.
+    DEVICE int place(i64 column) const {
+        int found = column < HOT ? (int)column : -1;
+#pragma unroll
+        for (int r = 1; r < RUNS; r++) {
+            const u64 at = (u64)(column - begins[r]);
+            if (at < HOT) found = (int)(r * HOT + at);
+        }
+        return found;
+    }
+};
+
 // What entry e, in that column, contributes; false if u has no entry there.
-DEVICE bool term_at(const Args& a, i64 i, i64 e, i64 column, R_MULT& term, const E_uvals* hot = nullptr) {
+DEVICE bool term_at(const Args& a, i64 i, i64 e, i64 column, R_MULT& term, const Hot& hot = Hot()) {
     if constexpr (!U_FULL)
         if (!look(a.upresent, column)) return false;
-    const E_uvals found = HOT && column < HOT ? hot[column] : look(a.uvals, U_ISO ? 0 : column);
+    const int place = HOT ? hot.place(column) : -1;
+    const E_uvals found = HOT && place >= 0 ? hot.values[place] : look(a.uvals, U_ISO ? 0 : column);
     i64 k = column;
     if constexpr (GLOBAL && !PAIRED) k = look(a.col_gid, column);
 #if PAIRED
@@ -142,7 +161,7 @@ KERNEL {
     publish(a);
 }
 
-//== pull_all(starts, shares, giants, giant_first, piece_of, pieces, giant, partials, founds, arrived, indptr, indices, avals, upresent, uvals,
+//== pull_all(starts, shares, giants, giant_first, piece_of, pieces, giant, partials, founds, arrived, runs, indptr, indices, avals, upresent, uvals,
 //=           mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid) per=32 returns=2
 constexpr int AHEAD = 8, CHUNK = 32 * AHEAD;
 
@@ -155,7 +174,7 @@ struct Room {
 DEVICE int padded(int x) { return x + x / 32; }
 
 // CHUNK of the entries from place `at` of row i on, of which there are `left` (WHOLE: enough), a sum per lane.
-template <bool WHOLE> DEVICE void gather_some(const Args& a, const E_uvals* hot, i64 i, i64 at, int left, bool& found, R_ADD& total) {
+template <bool WHOLE> DEVICE void gather_some(const Args& a, const Hot& hot, i64 i, i64 at, int left, bool& found, R_ADD& total) {
     E_indices columns[AHEAD];
     R_MULT terms[AHEAD];
     bool there[AHEAD];
@@ -175,7 +194,7 @@ template <bool WHOLE> DEVICE void gather_some(const Args& a, const E_uvals* hot,
 }
 
 // `length` entries of row i from `first` on by the whole warp.
-DEVICE void gather(const Args& a, const E_uvals* hot, i64 i, i64 first, int length, bool& found, R_ADD& total) {
+DEVICE void gather(const Args& a, const Hot& hot, i64 i, i64 first, int length, bool& found, R_ADD& total) {
     int x = 0;
     for (; x + CHUNK <= length; x += CHUNK) gather_some<true>(a, hot, i, first + lane() + x, CHUNK, found, total);
     if (x < length) gather_some<false>(a, hot, i, first + lane() + x, length - x, found, total);
@@ -219,7 +238,7 @@ DEVICE bool any_found(const Room& room, int first, int last) {
 
 // `rows` rows from `row` on, one per lane, of which `edges` entries are to be added up; a lane's own lie at begin and
 // are positions upto - length..upto of all.
-DEVICE void chunk(const Args& a, const E_uvals* hot, Room& room, i64 i, i64 begin, int length, int upto, int edges, bool& found, R_ADD& total) {
+DEVICE void chunk(const Args& a, const Hot& hot, Room& room, i64 i, i64 begin, int length, int upto, int edges, bool& found, R_ADD& total) {
     const int start = upto - length;
     if (lane() < AHEAD) room.heads[lane()] = 0;
     __syncwarp();
@@ -270,7 +289,7 @@ DEVICE void chunk(const Args& a, const E_uvals* hot, Room& room, i64 i, i64 begi
 }
 
 // A share of the rows.
-DEVICE void rows(const Args& a, const E_uvals* hot, Room& room, i64 row, i64 last, i64& count, i64& changes) {
+DEVICE void rows(const Args& a, const Hot& hot, Room& room, i64 row, i64 last, i64& count, i64& changes) {
     while (row < last) {
         const i64 mine = row + lane();
         const bool there = mine < last;
@@ -298,7 +317,7 @@ DEVICE void rows(const Args& a, const E_uvals* hot, Room& room, i64 row, i64 las
 }
 
 // A piece of a giant; the warp that comes last adds the pieces up, in their order.
-DEVICE void piece(const Args& a, const E_uvals* hot, i64 p, i64& count, i64& changes) {
+DEVICE void piece(const Args& a, const Hot& hot, i64 p, i64& count, i64& changes) {
     const i64 which = load(a.piece_of + p), row = load(a.giants + which);
     const i64 first_piece = load(a.giant_first + which), pieces = load(a.giant_first + which + 1) - first_piece;
     const bool open = allowed(a.mpresent, a.mvals, row);
@@ -334,9 +353,14 @@ DEVICE void piece(const Args& a, const E_uvals* hot, i64 p, i64& count, i64& cha
 KERNEL {
     extern __shared__ __align__(16) unsigned char memory[];
     Room& room = ((Room*)memory)[threadIdx.x / 32];
-    E_uvals* hot = (E_uvals*)((Room*)memory + BLOCK / 32);
+    Hot hot;
     if constexpr (HOT) {
-        for (i64 k = threadIdx.x; k < HOT; k += BLOCK) hot[k] = look(a.uvals, k);
+        E_uvals* const kept = (E_uvals*)((Room*)memory + BLOCK / 32);
+        hot.values = kept;
+        for (int r = 0; r < RUNS; r++) {
+            if (r) hot.begins[r] = (i64)load(a.runs + r);
+            for (i64 k = threadIdx.x; k < HOT; k += BLOCK) kept[r * HOT + k] = look(a.uvals, hot.begins[r] + k);
+        }
         __syncthreads();
     }
     i64 count = 0, changes = 0;
