@@ -65,9 +65,11 @@ def test_shares_and_giants_and_hot_values_change_nothing(cuda, seed, share, monk
 @pytest.mark.parametrize("duplicate", ["1-hop", "all"])
 def test_hot_values_of_every_owner(cuda, duplicate, monkeypatch):
     """A part keeps the first values of each owner's columns at hand."""
-    for name, value in (("HOT_SHARE", 0), ("HOT_EDGES", 1), ("HOT_READS", 0), ("HOT_BLOCK", 64), ("PAIR_READS", 1 << 30)):
+    settings = {"HOT_SHARE": 0, "HOT_EDGES": 1, "HOT_READS": 0, "HOT_BLOCK": 64, "PAIR_READS": 1 << 30}
+    for name, value in settings.items():
         monkeypatch.setattr(products_cuda, name, value)
-    monkeypatch.setattr(products_cuda, "CACHE_BYTES", cuda.shared_memory - products_cuda._rooms(64, np.dtype(float)) - 320)
+    most = products_cuda._rooms(64, np.dtype(float)) + 320
+    monkeypatch.setattr(products_cuda, "CACHE_BYTES", cuda.shared_memory - most)
     made, hot = [], products_cuda._hot_values
     monkeypatch.setattr(products_cuda, "_hot_values", lambda *args: made.append(hot(*args)) or made[-1])
     with sg.Context("cpu"):
@@ -75,7 +77,8 @@ def test_hot_values_of_every_owner(cuda, duplicate, monkeypatch):
         wanted = algorithms.pagerank(A, tol=1e-12).to_dense()
     group = group_of(tuple(spread(cuda, 3)))
     with sg.Context(group, direction="pull", duplicate=duplicate, partition="random"):
-        np.testing.assert_allclose(algorithms.pagerank(A.to(group).reorder("degree"), tol=1e-12).to_dense(), wanted, 1e-9)
+        found = algorithms.pagerank(A.to(group).reorder("degree"), tol=1e-12).to_dense()
+    np.testing.assert_allclose(found, wanted, 1e-9)
     assert {(count, len(runs)) for count, runs in made} == {(13, 3)}
 
 

@@ -56,10 +56,13 @@ class VectorBlock:
         self.size = size
         self.dtype = np.dtype(dtype)
         self.partition = partition
-        self.indices, self.values = device.nothing(index_dtype(size)), device.nothing(self.dtype)
+        self.indices: Any = device.nothing(index_dtype(size))  # as `clear` has it, which takes longer
+        self.values: Any = device.nothing(self.dtype)
+        self.present: Any = None
         self.format, self.nvals, self.iso, self.sorted = "sparse", 0, False, True
-        self.present = self.padding = self.queue = None
-        self.downward = False
+        self.padding: Any = None
+        self.queue: Any = None
+        self.downward: Any = False
 
     def clear(self) -> None:
         """Remove all entries (cost O(1)). An empty block fits any partition."""

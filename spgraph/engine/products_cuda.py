@@ -26,7 +26,8 @@ from spgraph.kernels.cuda.assemble import hardware_atomic
 __all__ = ["CudaProduct"]
 
 SHORT_ROWS = 4  # rows that are known to have no more entries are gathered by a thread each
-# u's first values (of each run) are kept in shared memory if rows and columns lie by falling degree and each is read often
+# the first values of each run of u are kept in shared memory if rows and columns lie by falling degree and each is read
+# often
 HOT_EDGES, HOT_READS, HOT_SHARE, HOT_BLOCK = 1 << 22, 8, 1 / 8, 1024
 PAIR_READS = 4  # of a value, from which on it is worth to lay its id beside it
 BLOCK, ROOM_TERMS, ROOM_BYTES = 256, 264, 96  # of pull_all without them; of a warp's room
@@ -163,7 +164,8 @@ class CudaProduct(Product):
         if name == "pull.pull_all":
             hot = consts["HOT"]
             block = HOT_BLOCK if hot else BLOCK
-            shared = _rooms(block, self.term.dtype) + hot * consts["RUNS"] * (8 if "PAIRED" in consts else self.u.dtype.itemsize)
+            size = 8 if "PAIRED" in consts else self.u.dtype.itemsize
+            shared = _rooms(block, self.term.dtype) + hot * consts["RUNS"] * size
             kernel = device.kernel(name, consts, ops, block=block, shared=shared)
         else:
             kernel = device.kernel(name, consts, ops)
@@ -198,7 +200,8 @@ def _hot_values(A: MatrixBlock, u: VectorBlock, size: int, dtype: np.dtype) -> t
         return NOT_HOT
     device: Any = u.device
     room = (device.shared_memory - CACHE_BYTES - _rooms(HOT_BLOCK, dtype)) // size
-    runs = [begin for begin, after in pairwise([*A.cols.runs, A.ncols]) if begin == 0 or after - begin > room][:MOST_RUNS]
+    runs = [begin for begin, after in pairwise([*A.cols.runs, A.ncols]) if begin == 0 or after - begin > room]
+    runs = runs[:MOST_RUNS]
     count = room // len(runs)
     if 0 < count < A.ncols and row_shares(A).reads(A, count) >= HOT_SHARE * A.nvals:
         return count, runs

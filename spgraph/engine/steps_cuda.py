@@ -158,13 +158,14 @@ class PullStep(_Step):
         listed = self._noting and single is None
         dense = shares is not None
         self._runs = EMPTY_BITS if len(runs) == 1 else A.device.to_device(np.array(runs))
-        key = ("pull", dense, hot, len(runs), paired is not None, *product.key(A), self.u_full, out.dtype, fresh, full, self.c_iso,
-               product.replace, self._noting, self._counts, listed, None if fresh or accum is None else accum.key)
+        key = ("pull", dense, hot, len(runs), paired is not None, *product.key(A), self.u_full, out.dtype, fresh, full,
+               self.c_iso, product.replace, self._noting, self._counts, listed,
+               None if fresh or accum is None else accum.key)
         pairs = {} if paired is None else product.pair_consts()
         kernel = product.kernel(key, "pull.pull_all" if dense else "pull.pull_until", A, out.dtype, U_FULL=self.u_full,
                                 REPLACE=product.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=self.c_iso,
-                                FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=hot, RUNS=len(runs),
-                                BY_ROW="i" in product.term.uses, **pairs)
+                                FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=hot,
+                                RUNS=len(runs), BY_ROW="i" in product.term.uses, **pairs)
         super().__init__(product, A, kernel, single, product.ids(A))
         self.full = full
 

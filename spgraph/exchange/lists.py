@@ -5,8 +5,8 @@ kernel appends to a receiver's list together with the running sum of these lengt
 64-bit atomic for 1,024 entries and each receiver. It says to the host what each receiver got; when the host has heard
 that of all owners, everything is there, and what it starts from then on needs no event to wait for. Entries that no
 row of a receiver looks at are not sent.
-Memory: a column and a length for each own vertex and each other part; two rooms, in turn, for lists as long as they have
-been.
+Memory: a column and a length for each own vertex and each other part; two rooms, in turn, for lists as long as they
+have been.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOTHING = np.empty(0, np.uint8)
 
 
 class _Rooms(NamedTuple):
-    """Each part's indices, values, running sums and their end, and for each part the addresses of these at all parts."""
+    """Each part's indices, values, running sums and their end; for each part the addresses of these at all parts."""
 
     arrays: list[tuple]
     addresses: list[tuple]
@@ -122,8 +122,9 @@ class Lists:
             for (_, device), size, table in zip(self._parts, sizes, numbers):
                 with device:
                     empty = device.xp.empty
-                    arrays.append((empty(size, table.dtype), empty(size if valued else 0, dtype), empty(size, self._sums),
-                                   device.xp.zeros(1, np.uint64)))
+                    end = device.xp.zeros(1, np.uint64)
+                    values = empty(size if valued else 0, dtype)
+                    arrays.append((empty(size, table.dtype), values, empty(size, self._sums), end))
             addresses: list[tuple] = []
             for (_, device), order in zip(self._parts, self._orders):
                 tables = [np.array([device.pointer(arrays[q][k]) for q in order], np.uint64) for k in range(4)]
@@ -181,7 +182,7 @@ class Lists:
                 self._given.append(device)
         return found
 
-    def _start(self, a: int, device: Any, piece: VectorBlock, count: int, valued: bool, addresses: tuple) -> list[tuple]:
+    def _start(self, a: int, device: Any, piece: VectorBlock, count: int, valued: bool, addresses: tuple) -> list:
         """Give what one part has; for each launch who gets something by it, and what will say how much."""
         border, order = self.border, self._orders[a]
         kernel = self._kernels.get((device, valued))

@@ -140,7 +140,7 @@ class CudaDevice(Device):
         event.record(self._stream())
 
     def follow_event(self, event: Any) -> None:
-        """What is started from now on on this GPU, which is the current one, comes after what the event has recorded."""
+        """What is started from now on, on this GPU, which is the current one, comes after what the event recorded."""
         self._stream().wait_event(event)
 
     def follow(self, others: Iterable[CudaDevice]) -> None:
