@@ -75,8 +75,8 @@ def combine_into(out: VectorBlock, accum, p: VectorBlock, x: VectorBlock) -> Non
     key = ("pointers.combine", accum.key, x.format, x.dtype, x.iso, p.format, p.dtype, p.iso, out.dtype, full, natural)
     kernel = device.kernels.get(key)
     if kernel is None:
-        consts = {"X_LIST": listed, "X_FULL": x.format == "full", "X_ISO": x.iso, "P_FULL": p.format == "full",
-                  "P_ISO": p.iso, "C_FULL": full, "GLOBAL": not natural}
+        consts: dict = {"X_LIST": listed, "X_FULL": x.format == "full", "X_ISO": x.iso, "P_FULL": p.format == "full",
+                        "P_ISO": p.iso, "C_FULL": full, "GLOBAL": not natural}
         if not device.on_host and x.dtype == out.dtype == accum.type.np_type:
             from spgraph.kernels.cuda.assemble import hardware_atomic
 

@@ -12,7 +12,7 @@ from spgraph.exchange.route import by_owner, joined, tell
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.exchange.whole import devices_of, everywhere
 
-__all__ = ["take", "wanted_whole"]
+__all__ = ["picked", "take", "wanted_whole"]
 
 REQUEST = 8  # bytes of a position that is asked for
 SMALL = 1 << 16  # bytes of a vector that take less time on their way than a list of requests takes to make
@@ -54,6 +54,21 @@ def take(v: VectorParts, wanted: list) -> list[VectorBlock]:
                 block.set_bitmap(present, values, int(device.xp.count_nonzero(present)))
             blocks.append(block)
     return blocks
+
+
+@_record.exchange
+def picked(v: VectorParts, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Entries of v at few global ids, as arrays of the host on every process: whether they are there, and values."""
+    group = v.device
+    there, values = np.zeros(ids.size, np.bool_), np.zeros(ids.size, v.dtype)
+    found = []
+    for (own, local), (device, piece) in zip(v.layout.split(ids), v.on_each()):
+        answer = _answer(piece, device.to_device(local)) if own.size else ()
+        found.append((own, *map(device.to_host, answer)))
+    for own, *answer in group.transport.gather(found):
+        if own.size:
+            there[own], values[own] = answer
+    return there, values
 
 
 def _looked_up(v: VectorParts, wanted: list) -> list[tuple]:

@@ -13,7 +13,7 @@ from spgraph.engine.mask import Mask
 from spgraph.engine.operators import total_of
 from spgraph.engine.parts.align import align, mask_block, mask_pieces
 from spgraph.engine.vector_elementwise import Apply, Leaf, Plan, dtype_of, planned_chain, planned_reduce
-from spgraph.exchange.take import take
+from spgraph.exchange.take import picked, take
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.kernels.cpu._threads import together
 
@@ -31,6 +31,9 @@ __all__ = [
     "vector_select",
     "vector_set",
 ]
+
+
+FEW = 1 << 10  # entries that the host can hand on
 
 
 # ---- part by part -------------------------------------------------------------
@@ -175,6 +178,12 @@ def vector_extract(out: VectorParts, mask: Mask | None, accum, replace: bool, u:
         return
     align(out, mask_block(mask))
     layout, ids = out.layout, index.to_array()
+    if ids.size <= FEW and u.device.devices[u.device.mine[0]].host_copies:
+        there, values = picked(u, ids)
+        T = VectorParts(out.size, u.dtype, out.device, layout)
+        T.set_entries(np.flatnonzero(there), values[there])
+        vector_chain(out, mask, accum, replace, Leaf(T))
+        return
     wanted = []
     for part, (device, _) in zip(out.device.mine, out.on_each()):
         first, last = layout.starts[part : part + 2]
