@@ -28,9 +28,6 @@ from spgraph.partition import Partition
 __all__ = ["Border", "border_of", "sharing_of"]
 
 
-SHARED_WHOLE = 8  # times that full vectors go everywhere before a matrix gets a border
-
-
 class Border:
     """The border of a matrix in parts.
 
@@ -394,15 +391,13 @@ def border_of(A: MatrixParts, duplicate: str = "1-hop") -> Border:
 def sharing_of(A: MatrixParts, whole: bool = False) -> Border | NearBorder:
     """What gives the parts the entries that their rows look at; made at first use and kept with the matrix.
 
-    `whole`: a full vector is to be pulled. Between GPUs that see each other it may go everywhere as it is: to find out
-    who looks at what costs as much as sending all of it many times, and some matrices are used but a few times.
+    `whole`: a full vector is to be pulled. If A is not to be used often, it goes everywhere as it is, between GPUs that
+    see each other: to find out who looks at what costs as much as sending all of it many times.
     """
     group = A.device
     if not is_near(group):
         duplicate = group.duplicate()
-        if (whole and group.transport.direct and duplicate == "1-hop" not in A.border
-                and A.shared_whole < SHARED_WHOLE and group.may_duplicate_all()):  # fmt: skip
-            A.shared_whole += 1
+        if whole and A.brief and group.transport.direct and group.may_duplicate_all():
             duplicate = "all"
         return border_of(A, duplicate)
     found = A.border.get("near")

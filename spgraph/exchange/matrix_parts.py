@@ -49,14 +49,15 @@ class MatrixParts(Parts):
         As of a `MatrixBlock`.
     border : dict
         What products need of other parts; see `exchange.Border`.
-    shared_whole : int
-        How often whole vectors were shared since it has had these contents, for want of a border.
+    brief : bool
+        Whether it was made to be used a few times: a border would cost more to make than it saves.
     """
 
     __slots__ = (
         "_occupied",
         "_transpose",
         "border",
+        "brief",
         "cols",
         "device",
         "dtype",
@@ -65,7 +66,6 @@ class MatrixParts(Parts):
         "nrows",
         "pieces",
         "rows",
-        "shared_whole",
         "symmetric",
     )
 
@@ -103,7 +103,8 @@ class MatrixParts(Parts):
         self.symmetric = symmetric
         self._transpose: Any = None
         self.border: dict = {}
-        self.missed = self.shared_whole = 0
+        self.missed = 0
+        self.brief = False
         self._occupied: int | None = None
 
     @property

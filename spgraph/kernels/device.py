@@ -93,8 +93,13 @@ class Device:
         """A NumPy array as one of this device (itself if that is the same)."""
         return array
 
-    def idle(self) -> bool:
-        """Whether there is nothing to wait for before the next value can be looked at; it may say so too early."""
+    @property
+    def started(self) -> int:
+        """How far this device has been asked to come."""
+        return 0
+
+    def reached(self, sequence: int) -> bool:
+        """Whether this device has come as far as it had been asked to when `started` was so much."""
         return True
 
     def synchronize(self) -> None:

@@ -129,6 +129,7 @@ def some_entries(A: MatrixParts, a_t: bool, count: int) -> MatrixParts:
     A = A.oriented(a_t)
     new = MatrixParts(A.nrows, A.ncols, A.dtype, A.device, A.rows, A.cols)
     new.take([matrix_elementwise.some_entries(piece, False, count) for _, piece in A.on_each()])
+    new.brief = True
     return new
 
 

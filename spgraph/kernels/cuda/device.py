@@ -315,9 +315,14 @@ class CudaDevice(Device):
         """Whether a result's place carries the sequence number."""
         return self._words[(slot + 1) * RESULT_WORDS - 1] == sequence
 
-    def idle(self) -> bool:
-        """Whether the last result that was asked for is there."""
-        return self._sequence == 0 or self.has(self._sequence % SLOTS, self._sequence)
+    @property
+    def started(self) -> int:
+        """Number of the last result that was asked for."""
+        return self._sequence
+
+    def reached(self, sequence: int) -> bool:
+        """Whether the result of that number is there, and so all that was started before it is done."""
+        return self._words[(sequence % SLOTS + 1) * RESULT_WORDS - 1] >= sequence
 
     def wait(self, slot: int, sequence: int, returns: int) -> list[int]:
         """Poll a result's place until it carries the sequence number."""
