@@ -70,11 +70,11 @@ class EmulatedDevice(CudaDevice):
         array.fill(0)
 
     def event(self) -> Any:
-        """What is done as soon as it is marked."""
-        return SimpleNamespace(done=True)
+        """What is done as soon as it is recorded."""
+        return SimpleNamespace(done=True, record=lambda stream: None)
 
-    def mark(self, event: Any = None) -> None:
-        """All is done."""
+    def _stream(self) -> None:
+        """There is none."""
 
     def copy_into(self, target: Any, at: int, source: Any) -> None:
         """Elements of one array into another."""
