@@ -29,7 +29,7 @@ def hooks():
 def test_more_room_takes_more_memory_and_changes_no_answer(devices):
     before = hooks()
     with sg.Context(devices, threads=1):  # more of them have room of their own, when they first take part
-        result = bench.memory(["grid:40"], algorithms=["bfs_push", "sssp"], repeat=2, progress=False)
+        result = bench.memory(["grid:150"], algorithms=["bfs_push", "sssp"], repeat=2, progress=False)
     assert result.wrong == []
     assert [(row.algorithm, row.policy) for row in result.rows] == [
         (algorithm, policy) for algorithm in ("bfs_push", "sssp") for policy in _memory.POLICIES
