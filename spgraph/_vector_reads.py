@@ -44,18 +44,6 @@ class VectorReads(Elementwise):
         return self._block.nvals
 
     @property
-    def ready(self) -> bool:
-        """Whether its entries are known. What is written to a Vector on a GPU is only begun; to look at it waits.
-
-        Examples
-        --------
-        >>> import spgraph as sg
-        >>> sg.Vector.from_dense([1, 2]).ready
-        True
-        """
-        return self._block.ready
-
-    @property
     def S(self) -> StructuralMask:
         """Mask: where there is an entry."""
         return StructuralMask(self._eval())

@@ -2,8 +2,7 @@
 
 Where a graph fits on every device, many searches from many sources need no exchange: each device does some of them on
 a copy of its own. One Python thread drives all devices: work that is a generator gives way to the other devices
-wherever it yields, best before it asks for something that a GPU still computes. What it yields is what it is going to
-ask for, a Vector or a Scalar, or nothing: it goes on when that is ready.
+wherever it yields, best before it asks for a value that a GPU still computes.
 
 >>> import spgraph as sg
 >>> def degrees(A, rows):  # of some rows, in as many steps
@@ -22,10 +21,7 @@ ask for, a Vector or a Scalar, or nothing: it goes on when that is ready.
 from __future__ import annotations
 
 import inspect
-import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from itertools import islice
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from spgraph import context
@@ -34,9 +30,7 @@ from spgraph.exchange.copies import dealt, whole_copies, whole_nbytes
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
-__all__ = ["finish", "fit", "spread", "take_turns"]
-
-PATIENCE = 0.01  # seconds after which what has waited longest is waited for
+__all__ = ["finish", "fit", "spread"]
 
 
 def fit(A: Matrix, jobs: int, room: int = 0) -> bool:
@@ -89,8 +83,7 @@ def spread(A: Matrix, jobs: Iterable, work: Callable[[Matrix, list], Any]) -> li
     work : callable
         ``work(copy, some)`` computes a Vector of size `A.nrows` from a Matrix on one device, where the objects that it
         makes lie too, and a list of jobs, which may be empty. A generator function has the other devices go on
-        wherever it yields, until what it yields is ready (see `take_turns`). All Vectors have one dtype; one that lies
-        elsewhere is moved to the device.
+        wherever it yields. All Vectors have one dtype; one that lies elsewhere is moved to the device.
 
     Returns
     -------
@@ -121,105 +114,10 @@ def spread(A: Matrix, jobs: Iterable, work: Callable[[Matrix, list], Any]) -> li
         _Run(Matrix._wrap(block), jobs[part :: group.parts], work)
         for part, block in zip(group.mine, whole_copies(A._block))
     ]
-    going = deque(runs)
+    going = runs
     while going:
-        run = _next_ready(going)
-        if run.step():
-            going.append(run)
+        going = [run for run in going if run.step()]
     return [Vector._wrap(vector) for vector in dealt(A._block.rows, [run.result._block for run in runs])]
-
-
-def take_turns(works: Iterable[Generator], lanes: int) -> Generator[Any, None, None]:
-    """Go on with several pieces of work in turn, each until it yields: a GPU computes while Python sees to others.
-
-    Parameters
-    ----------
-    works : iterable of generators
-        What one yields is what it is going to ask for: a Vector or a Scalar, which it goes on with when that is
-        ``ready``, or None. An iterator makes them as they are begun.
-    lanes : int
-        How many are under way at once, 1 or more.
-
-    Yields
-    ------
-    object
-        Something that is ``ready`` when one of them can go on: so this may be the work of `spread`, too.
-
-    Examples
-    --------
-    >>> import spgraph as sg
-    >>> A, found = sg.generators.path(4), []
-    >>> def search(source):
-    ...     level = sg.algorithms.bfs(A, source)
-    ...     yield level
-    ...     found.append(level.nvals)
-    >>> sg.tasks.finish(sg.tasks.take_turns(map(search, range(4)), 2))
-    >>> found
-    [4, 4, 4, 4]
-    """
-    if lanes < 1:
-        raise InvalidValue(f"take_turns: lanes is {lanes}, wanted 1 or more")
-    left = iter(works)
-    going = deque(map(_Lane, islice(left, lanes)))
-    while going:
-        lane = _next_ready(going)
-        if lane.step():
-            going.append(lane)
-            yield _Any(going)
-        else:
-            going.extend(map(_Lane, islice(left, 1)))
-
-
-class _Lane:
-    """A piece of work, and what it waits for."""
-
-    def __init__(self, work: Generator):
-        self.work = work
-        self.awaited: Any = None
-
-    @property
-    def ready(self) -> bool:
-        return _is_ready(self.awaited)
-
-    def step(self) -> bool:
-        """Go on to the next place where it yields; whether there is one."""
-        try:
-            self.awaited = next(self.work)
-        except StopIteration:
-            return False
-        return True
-
-
-class _Any:
-    """What is ready when one of several is."""
-
-    def __init__(self, several: Iterable):
-        self.several = several
-
-    @property
-    def ready(self) -> bool:
-        return any(one.ready for one in self.several)
-
-
-def _is_ready(awaited: Any) -> bool:
-    return awaited is None or getattr(awaited, "ready", True)
-
-
-def _next_ready(going: deque) -> Any:
-    """Take the one that has waited longest of those that can go on, or simply the longest if none soon can."""
-    if len(going) == 1:
-        return going.popleft()
-    stop = 0.0
-    while True:
-        for _ in range(len(going)):
-            one = going.popleft()
-            if one.ready:
-                return one
-            going.append(one)
-        now = time.monotonic()
-        stop = stop or now + PATIENCE
-        if now > stop:
-            return going.popleft()
 
 
 def finish(work: Any) -> Any:
@@ -249,13 +147,7 @@ class _Run:
         self.copy, self.jobs, self.work = copy, jobs, work
         self.context = context.on(copy)
         self.steps: Any = None
-        self.awaited: Any = None
         self.result: Any = None
-
-    @property
-    def ready(self) -> bool:
-        """Whether it can go on without waiting."""
-        return _is_ready(self.awaited)
 
     def step(self) -> bool:
         """Go on to the next place where it yields; whether there is more to do."""
@@ -267,7 +159,7 @@ class _Run:
                     return False
                 self.steps = result
             try:
-                self.awaited = next(self.steps)
+                next(self.steps)
             except StopIteration as end:
                 self.result = _checked(self.copy, end.value)
                 return False

@@ -114,55 +114,6 @@ def test_devices_take_turns_where_the_work_yields():
     assert steps == [1, -1, 2, -2]
 
 
-def test_work_on_one_device_takes_turns():
-    steps = []
-
-    def work(job):
-        for step in range(job):
-            steps.append((job, step))
-            yield sg.Vector.from_dense([job])  # which is ready, as all vectors of the host are
-        steps.append((job, "end"))
-
-    tasks.finish(tasks.take_turns(map(work, [2, 0, 3, 1]), 2))
-    assert steps == [(2, 0), (0, "end"), (2, 1), (3, 0), (2, "end"), (3, 1), (1, 0), (3, 2), (1, "end"), (3, "end")]
-    with pytest.raises(InvalidValue, match="take_turns: lanes is 0, wanted 1 or more"):
-        tasks.finish(tasks.take_turns([], 0))
-
-
-def test_who_is_ready_goes_first():
-    class Late:
-        ready = False
-
-    late, steps = Late(), []
-
-    def waits():
-        steps.append("waits")
-        yield late
-        steps.append("done")
-
-    def goes():
-        for number in range(3):
-            steps.append(number)
-            late.ready = number == 1
-            yield
-
-    tasks.finish(tasks.take_turns(iter([waits(), goes()]), 2))
-    assert steps == ["waits", 0, 1, "done", 2]
-    late.ready = False
-    steps.clear()
-    tasks.finish(tasks.take_turns(iter([waits(), waits()]), 2))  # nothing will ever be ready: they are not left waiting
-    assert steps == ["waits", "waits", "done", "done"]
-
-
-def test_a_vector_is_ready_when_the_device_has_come_so_far(cuda):
-    A = sg.generators.path(9).to(cuda)
-    v = sg.Vector.from_coo([0], 1, size=9).to(cuda)
-    w = v.vxm(A, sg.semiring.plus_times).new()
-    cuda.synchronize()
-    assert w.ready
-    assert w.nvals == 1
-
-
 def test_copies_are_kept_until_the_matrix_changes():
     A = in_parts(GRAPHS["iso"](), 2)
     blocks = []

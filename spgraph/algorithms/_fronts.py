@@ -10,7 +10,6 @@ import numpy as np
 from spgraph import binary, monoid
 from spgraph.algorithms._vectors import zeros
 from spgraph.matrix import Matrix
-from spgraph.scalar import Scalar
 from spgraph.vector import Vector
 
 __all__ = ["add_up", "begin", "largest", "product", "zeros_for"]
@@ -38,11 +37,9 @@ def zeros_for(paths: Any, dtype: np.dtype) -> Any:
     return zeros(dtype, paths.size)
 
 
-def largest(paths: Any) -> Scalar:
-    """The largest of the values; on a GPU it is only begun to look for it."""
-    found = Scalar(paths.dtype)
-    found << (paths.reduce_scalar(monoid.max) if isinstance(paths, Matrix) else paths.reduce(monoid.max))
-    return found
+def largest(paths: Any) -> Any:
+    """The largest of the values."""
+    return (paths.reduce_scalar(monoid.max) if isinstance(paths, Matrix) else paths.reduce(monoid.max)).new().value
 
 
 def add_up(total: Vector, starts: list[int], paths: Any, dependency: Any, endpoints: bool) -> None:

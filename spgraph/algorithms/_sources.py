@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable, Generator
-from typing import Any
 
 import numpy as np
 
@@ -21,8 +20,6 @@ __all__ = ["is_directed", "rescale", "starts_of", "sum_over"]
 
 TOGETHER = 1 << 20  # entries of a matrix of frontiers at most, where the choice is ours
 ROOM = 33  # bytes for a vertex and a source of those done at once
-# searches under way at once on a GPU, which computes for one while Python waits for another
-LANES, ROOM_OF_LANES = 4, 1 << 30  # and the bytes that they may need
 MANY, ENOUGH = 256, 16  # its rows at most, and at least: with fewer, vectors are faster
 
 
@@ -42,36 +39,30 @@ def starts_of(A: Matrix, k, sources, seed) -> list[int]:
 
 
 def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype: np.dtype,
-             add: Callable[..., Generator[Any, None, bool]]) -> Vector:
+             add: Callable[..., Generator]) -> Vector:
     """The sum of what ``add(A, some, total, numbers)`` adds to a Vector `total` for some sources at once.
 
     It yields in every level, see `tasks`, and gives False, having added nothing, if paths are too many for the numbers.
     """
     batch = _rows(A.nrows) if batch is None else _count("batch", batch, None)
-    room = ROOM * A.nrows * batch
-    lanes = 1 if A.device.startswith(("cpu", "mpi")) else max(1, min(LANES, ROOM_OF_LANES // max(room, 1)))
 
     def work(copy, jobs):
-        total, numbers = zeros(dtype, copy.nrows), [floats(dtype)]
-        searches = (_added(add, copy, jobs[at:at + batch], total, numbers) for at in range(0, len(jobs), batch))
-        yield from tasks.take_turns(searches, lanes)
+        total, numbers = zeros(dtype, copy.nrows), floats(dtype)
+        for begin in range(0, len(jobs), batch):
+            several = jobs[begin:begin + batch]
+            if not (yield from add(copy, several, total, numbers)):
+                numbers = wide()
+                if not (yield from add(copy, several, total, numbers)):
+                    raise InvalidValue(f"betweenness_centrality: more than 2^{BIAS - 2} shortest paths to one vertex, "
+                                       f"from a source among {several}")
         return total
 
-    if not _spreads(A, spread, len(starts), room * lanes):
+    if not _spreads(A, spread, len(starts), ROOM * A.nrows * batch):
         return tasks.finish(work(A, starts))
     total, *others = tasks.spread(A, starts, work)
     for other in others:
         total(binary.plus) << other
     return total
-
-
-def _added(add: Callable[..., Generator[Any, None, bool]], A: Matrix, several: list[int], total: Vector, numbers: list):
-    """`add` with numbers that have room for the paths; those are kept in the list."""
-    if not (yield from add(A, several, total, numbers[0])):
-        numbers[0] = wide()
-        if not (yield from add(A, several, total, numbers[0])):
-            raise InvalidValue(f"betweenness_centrality: more than 2^{BIAS - 2} shortest paths to one vertex, "
-                               f"from a source among {several}")
 
 
 def rescale(total: Vector, starts: list[int], normalized: bool, endpoints: bool, halved: bool) -> None:

@@ -99,15 +99,13 @@ def _add_dependencies(A: Matrix, starts: list[int], total: Vector, numbers: Numb
         fronts.append(front)
         front = times(front, A).new(mask=~paths.S)  # q<!s(paths)> = q plus.first A
         paths(binary.second) << front
-        yield front
-    top = largest(paths)
-    yield top
-    if not top.value < last:
+        yield
+    if not largest(paths) < last:
         return False
     share = zeros_for(paths, dtype)
     while len(fronts) > 2:
         ended = fronts.pop().ewise_mult(share, along).new(dtype)  # e = 1 ./ paths + share
         share(fronts[-1].S, add) << times(ended, A.T)  # share<s(level d - 1)> += e plus.first A'
-        yield share
+        yield
     add_up(total, starts, paths, passed(paths & share), endpoints)  # total += paths .* share
     return True

@@ -163,11 +163,6 @@ class VectorBlock:
         return sum(array.nbytes for array in (self.indices, self.values, self.present) if array is not None)
 
     # ---- content that is still being counted (on a GPU) ---------------------------
-    @property
-    def ready(self) -> bool:
-        """Whether all is known at once; see `_PendingBlock`."""
-        return True
-
     def set_pending(self, resolve: Callable[[VectorBlock], None], *, partition=None) -> None:
         """Any content, unknown before a kernel has ended; only its partition is known.
 
@@ -201,7 +196,7 @@ class VectorBlock:
         for name in names:
             setattr(self, name, None)
             delattr(self, name)
-        self._awaited = (*awaited, self.device.started)
+        self._awaited = awaited
         self.__class__ = _PendingBlock
 
     def bounds(self) -> tuple[int, int]:
@@ -365,8 +360,7 @@ class VectorBlock:
 
 
 class _PendingBlock(VectorBlock):
-    """What a block is while some of its slots are not set; `_awaited` has `resolve`, `bounds` or -1, and
-    how far the device had been asked to come (`Device.started`).
+    """What a block is while some of its slots are not set; `_awaited` has `resolve`, and `bounds` or -1.
 
     It is a class of its own because `__getattr__` slows every access to an attribute, also to one that is set
     (on the CPU by 40 ns, 2 us per expression).
@@ -406,13 +400,8 @@ class _PendingBlock(VectorBlock):
     def assume(self, other: VectorBlock) -> None:
         self.settle().assume(other)
 
-    @property
-    def ready(self) -> bool:
-        """Whether the device has come so far."""
-        return self.device.reached(getattr(self, "_awaited", (0,))[-1])
-
     def bounds(self) -> tuple[int, int]:
-        _, least, most, _ = getattr(self, "_awaited", (None, -1, -1, 0))
+        _, least, most = getattr(self, "_awaited", (None, -1, -1))
         return (least, most) if most >= 0 else (self.nvals, self.nvals)
 
 

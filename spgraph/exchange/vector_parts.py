@@ -57,11 +57,6 @@ class VectorParts(Parts):
         """Whether all parts are stored as lists."""
         return all(self.device.transport.gather([piece.format == "sparse" for piece in self.pieces]))
 
-    @property
-    def ready(self) -> bool:
-        """Whether the devices of this process have come so far that nothing of it must be waited for."""
-        return all(piece.ready for piece in self.pieces)
-
     def clear(self) -> None:
         """Remove all entries."""
         self.pieces = self.empty_pieces(self.dtype)

@@ -93,15 +93,6 @@ class Device:
         """A NumPy array as one of this device (itself if that is the same)."""
         return array
 
-    @property
-    def started(self) -> int:
-        """How far this device has been asked to come."""
-        return 0
-
-    def reached(self, sequence: int) -> bool:
-        """Whether this device has come as far as it had been asked to when `started` was so much."""
-        return True
-
     def synchronize(self) -> None:
         """Wait for all that was started."""
 

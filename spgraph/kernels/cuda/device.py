@@ -80,6 +80,7 @@ class CudaDevice(Device):
         self._words = memoryview(cast(Any, self._host.view(np.int64)))  # indexing gives an int, in a third of the time
         self._owners: list[Any] = [None] * SLOTS
         self._sequence = 0
+        self._seen: dict[CudaDevice, bool] = {}
         self._modules: list = []  # with their functions, whose addresses are in use
 
     # ---- what depends on CuPy ------------------------------------------------------
@@ -116,13 +117,19 @@ class CudaDevice(Device):
         """Whether kernels of this GPU can store and add into another one's memory; from then on they can."""
         if other is self:
             return True
+        found = self._seen.get(other)
+        if found is None:
+            found = self._seen[other] = self._reaches(other.number)
+        return found
+
+    def _reaches(self, number: int) -> bool:
         runtime = self.xp.cuda.runtime
-        if not (runtime.deviceCanAccessPeer(self.number, other.number) and atomics_between(self.number, other.number)):
+        if not (runtime.deviceCanAccessPeer(self.number, number) and atomics_between(self.number, number)):
             return False
         with self:
             try:
-                runtime.deviceEnablePeerAccess(other.number)
-            except runtime.CUDARuntimeError as error:
+                runtime.deviceEnablePeerAccess(number)
+            except runtime.CUDARuntimeError as error:  # CuPy has done it, for a copy
                 return error.status == ALREADY_ENABLED
         return True
 
@@ -314,15 +321,6 @@ class CudaDevice(Device):
     def has(self, slot: int, sequence: int) -> bool:
         """Whether a result's place carries the sequence number."""
         return self._words[(slot + 1) * RESULT_WORDS - 1] == sequence
-
-    @property
-    def started(self) -> int:
-        """Number of the last result that was asked for."""
-        return self._sequence
-
-    def reached(self, sequence: int) -> bool:
-        """Whether the result of that number is there, and so all that was started before it is done."""
-        return self._words[(sequence % SLOTS + 1) * RESULT_WORDS - 1] >= sequence
 
     def wait(self, slot: int, sequence: int, returns: int) -> list[int]:
         """Poll a result's place until it carries the sequence number."""
