@@ -512,6 +512,12 @@ def kronecker(draw: Draw) -> list:
     return [draw.written((180, 99), A.kronecker(B, draw.pick([binary.plus, binary.first, binary.times])))]
 
 
+# What is run without --whole: a seed that stores by degree, one with 64-bit indices; more where these miss a kernel.
+FEW_SEEDS = dict.fromkeys(CASES, (2, 3)) | dict.fromkeys(
+    ("vector_written", "matrix_product", "vector_reduce"), (0, 1, 2, 3)
+)
+
+
 # ---- running ------------------------------------------------------------------------------------------
 class Outcome(NamedTuple):
     """What a case gave."""
