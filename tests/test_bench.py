@@ -362,6 +362,7 @@ def test_a_folder_without_sources_gets_some(folder):
     [
         ("rowptr.i32", np.array([0, 3, 5, 8, 9], "<i4"), "offsets that rise from 0 to 10"),
         ("rowptr.i32", np.array([0, 5, 3, 8, 10], "<i4"), "offsets that rise from 0 to 10"),
+        ("rowptr.i32", np.array([0, 2**31 - 1, -5, 8, 10], "<i4"), "offsets that rise from 0 to 10"),
         ("col.i32", np.array([1, 2, 3, 0, 2, 0, 1, 3, 0, 4], "<i4"), r"columns are not all in 0\.\.3"),
         ("w.f32", np.ones(9, "<f4"), "9 weights for 10 edges"),
         ("w.f32", np.ones(5, np.uint8), "5 bytes are no whole number of float32"),
@@ -372,6 +373,15 @@ def test_folders_that_do_not_fit(folder, name, data, message):
     data.tofile(path / name)
     with pytest.raises(FormatError, match=f"{name}: .*{message}"):
         _folder.read_folder(str(path))
+
+
+@pytest.mark.parametrize("name", ["col.i32", "w.f32"])
+def test_folders_that_lack_a_file(folder, name):
+    path, _ = folder
+    (path / name).unlink()
+    with pytest.raises(FileNotFoundError, match=r"wanted rowptr\.i32, col\.i32 and w\.f32") as caught:
+        _graphspec.load(str(path))
+    assert caught.value.filename == str(path / name)
 
 
 def test_other_folders_are_no_graphs(tmp_path):

@@ -6,6 +6,7 @@ The processes are threads here, which give each other what they send; `test_rank
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spgraph.bench import _folder
 from spgraph.exchange.ranks import ALONE, Ranks
 from spgraph.io import FormatError, _coo, _text
 from spgraph.io._coo import Edges, invalid, tidy
@@ -231,6 +233,124 @@ def test_metis(data, count, tmp_path_factory):
         patch.setattr(_text, "HEAD", 1)
         patch.setattr(_text, "HEAD_LINES", 1)
         check(count, call)
+
+
+# ---- folders of raw arrays ------------------------------------------------------------------
+def write_folder(path: Path, n: int, weight: dict[tuple[int, int], int]) -> tuple:
+    """Files of an undirected graph, as peers/gen.py writes them; the arrays."""
+    both = sorted({(*ends, w) for (u, v), w in weight.items() for ends in ((u, v), (v, u))})
+    rows, cols, values = np.array(both, np.int64).reshape(-1, 3).T
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n))))
+    arrays = indptr.astype("<i4"), cols.astype("<i4"), values.astype("<f4")
+    for name, array in zip(NAMES, arrays):
+        array.tofile(path / name)
+    return arrays
+
+
+def undirected(edges: list, n: int, weighted: bool) -> dict[tuple[int, int], int]:
+    return {(min(u, v), max(u, v)): w if weighted else 1 for u, v, w in edges if max(u, v) < n}
+
+
+def load_folder(path: Path) -> Any:
+    return lambda ranks: _folder.folder_csr(str(path), ranks)
+
+
+NAMES = "rowptr.i32", "col.i32", "w.f32"
+COUNTS = st.integers(2, 4)
+numbers_that_may_be_wrong = st.one_of(st.integers(-2, 40), st.sampled_from([2**31 - 1, -(2**31)]))
+
+
+@given(given_edges=triples, n=st.integers(0, N), count=COUNTS, weighted=st.booleans())
+def test_folders(given_edges, n, count, weighted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("shares")
+    arrays = write_folder(path, n, undirected(given_edges, n, weighted))
+    alone = _folder.folder_csr(str(path), ALONE)
+    for found, wanted in zip((alone.indptr, alone.indices, alone.values), arrays):
+        assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+    assert (alone.nrows, alone.report.stored, alone.symmetric, alone.cuts) == (n, arrays[1].size, True, None)
+    check(count, load_folder(path))
+
+
+@given(given_edges=triples, count=COUNTS, name=st.sampled_from(NAMES), data=st.data())
+def test_broken_folders(given_edges, count, name, data, tmp_path_factory):
+    """Cut short, with more at the end, missing, or with another number somewhere: all say what one says."""
+    path = tmp_path_factory.mktemp("shares")
+    write_folder(path, N, undirected(given_edges, N, True))
+    array = np.fromfile(path / name, "<f4" if name == "w.f32" else "<i4")
+    what = data.draw(st.sampled_from(["cut", "more", "missing", *["number"] * 5]))
+    if what == "cut":
+        (path / name).write_bytes(array.tobytes()[: data.draw(st.integers(0, array.nbytes))])
+    elif what == "more":
+        (path / name).write_bytes(array.tobytes() + bytes(data.draw(st.integers(1, 9))))
+    elif what == "missing":
+        (path / name).unlink()
+    elif array.size:
+        array[data.draw(st.integers(0, array.size - 1))] = data.draw(numbers_that_may_be_wrong)
+        array.tofile(path / name)
+    check(count, load_folder(path))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("name", "place", "number", "message"),
+    [
+        ("rowptr.i32", 0, 1, "wanted offsets that rise from 0 to 16"),
+        ("rowptr.i32", 3, -1, "wanted offsets that rise from 0 to 16"),
+        ("rowptr.i32", 6, 9, "wanted offsets that rise from 0 to 16"),
+        ("rowptr.i32", 8, 17, "wanted offsets that rise from 0 to 16"),
+        ("col.i32", 0, -1, "columns are not all in 0..7"),
+        ("col.i32", 15, 8, "columns are not all in 0..7"),
+        ("rowptr.i32", None, 3, "33 bytes are no whole number of int32"),
+        ("w.f32", None, 3, "61 bytes are no whole number of float32"),
+        ("rowptr.i32", None, 0, "wanted offsets that rise from 0 to 16"),
+        ("w.f32", None, 4, "15 weights for 16 edges"),
+        *((name, None, None, "wanted rowptr.i32, col.i32 and w.f32") for name in NAMES),
+    ],
+)
+def test_the_error_of_one_is_that_of_all(name, place, number, message, count, tmp_path):
+    """A ring of 8: wrong in the share of one; or sizes (so many bytes are cut off, 0: all; None: there is no file)."""
+    write_folder(tmp_path, 8, {(v, (v + 1) % 8): 1 for v in range(8)})
+    data = (tmp_path / name).read_bytes()
+    if number is None:
+        (tmp_path / name).unlink()
+    elif place is None:
+        (tmp_path / name).write_bytes(data[:-number] if number else b"")
+    else:
+        (tmp_path / name).write_bytes(data[: 4 * place] + np.array(number, "<i4").tobytes() + data[4 * place + 4 :])
+    found = together(count, load_folder(tmp_path))
+    assert found == [found[0]] * count
+    kind, words = found[0]
+    assert kind is (FileNotFoundError if number is None else FormatError)
+    assert message in words and str(tmp_path / name) in words
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("graph", ["ring", "random", "star"])
+def test_no_process_reads_the_whole(graph, count, tmp_path, monkeypatch):
+    """Every entry is read by one process alone; offsets twice at most, once to be checked and once as own ones."""
+    n, random = 3000, np.random.default_rng(0)
+    pairs = {"ring": [(v, (v + 1) % n) for v in range(n)], "random": random.integers(0, n // 3, (4 * n, 2)).tolist(),
+             "star": [(0, v) for v in range(1, n)]}[graph]  # fmt: skip
+    indptr, indices, _ = write_folder(tmp_path, n, undirected([(u, v, u + v) for u, v in pairs], n, True))
+    read: dict[int, dict] = {}
+    from_file = np.fromfile
+
+    def recorded(path: Any, *args: Any, **kwargs: Any) -> np.ndarray:
+        array = from_file(path, *args, **kwargs)
+        read.setdefault(threading.get_ident(), {}).setdefault(Path(path).name, []).append(array.size)
+        return array
+
+    monkeypatch.setattr(np, "fromfile", recorded)
+    found = together(count, load_folder(tmp_path))
+    assert len(read) == count
+    longest = int(np.diff(indptr).max())
+    for sizes in read.values():
+        assert sum(sizes["rowptr.i32"]) <= (n + 1 if count == 1 else n / count + 2 + n), sizes
+        assert sizes["col.i32"] == sizes["w.f32"]
+        assert sum(sizes["col.i32"]) <= indices.size / count + longest, sizes
+    own = [one.indices.size for one in found]
+    assert sorted(own) == sorted(sum(sizes["col.i32"]) for sizes in read.values()) and sum(own) == indices.size
+    assert sum(sum(sizes["rowptr.i32"]) for sizes in read.values()) <= 2 * (n + count)
 
 
 def test_an_error_that_cannot_travel_keeps_its_words():

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import spgraph as sg
@@ -59,6 +60,11 @@ class TestLoading:
         all_say(count, "written", "writing.py", str(tmp_path))
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_folders_of_raw_arrays(count: int, tmp_path: Path):
+    all_say(count, "read by rows", "folders.py", str(tmp_path))
+
+
 class TestErrors:
     def test_a_bad_line_in_the_share_of_one(self, tmp_path: Path):
         path = tmp_path / "bad.gr"
@@ -69,6 +75,14 @@ class TestErrors:
         assert done.returncode != 0
         assert done.stderr.count("bad.gr, line 31002: got 'six', expected an integer") == 1, done.stderr
         assert done.stderr.count("Traceback") == 1, done.stderr
+
+    def test_a_bad_column_in_the_rows_of_one(self, tmp_path: Path):
+        for name, numbers in (("rowptr.i32", range(0, 65, 2)), ("col.i32", [*range(32), *range(31), 32])):
+            np.array(numbers, "<i4").tofile(tmp_path / name)
+        np.ones(64, "<f4").tofile(tmp_path / "w.f32")
+        done = start(3, "-m", "spgraph", "run", "bfs", str(tmp_path))
+        assert done.returncode != 0
+        assert done.stderr.count("col.i32: columns are not all in 0..31") == 1, done.stderr
 
     def test_an_error_that_is_caught_is_caught_by_all(self):
         text = ("import spgraph as sg\ntry:\n    sg.io.read('/no/such.mtx')\nexcept FileNotFoundError as error:\n"

@@ -3,20 +3,25 @@
 Data encoding: little-endian files without headers. ``rowptr.i32`` (vertices + 1), ``col.i32`` (stored edges,
 ascending within a row, both directions of every edge, no duplicates), ``w.f32`` (weights, the same both ways),
 ``src.i32`` (vertices to search from; optional).
+
+Under ``mpiexec`` each process reads the rows that hold its share of the edges: first an equal share of the offsets,
+which it checks, and from which all learn where whose rows begin; then offsets, columns and weights of its own rows.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 
 import numpy as np
 
 from spgraph.io import FormatError, Report
 from spgraph.io._build import build_matrix
-from spgraph.io._coo import Csr
+from spgraph.io._coo import Csr, below_shares
+from spgraph.io._ranks import Alone, loading_ranks
 from spgraph.matrix import Matrix
 
-__all__ = ["is_folder", "read_folder", "sources"]
+__all__ = ["folder_csr", "is_folder", "read_folder", "sources"]
 
 ROWS, COLUMNS, WEIGHTS, SOURCES = "rowptr.i32", "col.i32", "w.f32", "src.i32"
 
@@ -26,17 +31,32 @@ def is_folder(path: str) -> bool:
     return os.path.isfile(os.path.join(path, ROWS))
 
 
-def _array(folder: str, name: str) -> np.ndarray:
-    dtype = np.dtype("<" + {"i32": "i4", "f32": "f4"}[name.rpartition(".")[2]])
-    path = os.path.join(folder, name)
-    if os.path.getsize(path) % dtype.itemsize:
-        raise FormatError(path, None, f"{os.path.getsize(path)} bytes are no whole number of {dtype.name}")
-    return np.fromfile(path, dtype)
+def _dtype(name: str) -> np.dtype:
+    return np.dtype("<" + {"i32": "i4", "f32": "f4"}[name.rpartition(".")[2]])
+
+
+def _length(folder: str, name: str) -> int:
+    """How many numbers a file has."""
+    path, dtype = os.path.join(folder, name), _dtype(name)
+    if not os.path.isfile(path):
+        raise FileNotFoundError(errno.ENOENT, f"no such file, wanted {ROWS}, {COLUMNS} and {WEIGHTS}", path)
+    size = os.path.getsize(path)
+    if size % dtype.itemsize:
+        raise FormatError(path, None, f"{size} bytes are no whole number of {dtype.name}")
+    return size // dtype.itemsize
+
+
+def _array(folder: str, name: str, first: int, last: int) -> np.ndarray:
+    """The numbers first..last of a file; nothing else of it is read."""
+    dtype = _dtype(name)
+    return np.fromfile(os.path.join(folder, name), dtype, last - first, offset=first * dtype.itemsize)
 
 
 def sources(folder: str) -> list[int] | None:
     """The vertices to search from; None if the folder names none."""
-    return _array(folder, SOURCES).tolist() if os.path.isfile(os.path.join(folder, SOURCES)) else None
+    if not os.path.isfile(os.path.join(folder, SOURCES)):
+        return None
+    return _array(folder, SOURCES, 0, _length(folder, SOURCES)).tolist()
 
 
 def read_folder(folder: str, order: str | None = None) -> Matrix:
@@ -46,14 +66,45 @@ def read_folder(folder: str, order: str | None = None) -> Matrix:
     ------
     FormatError
         If the arrays do not fit each other.
+    FileNotFoundError
+        If one is missing.
     """
-    indptr, indices, weights = (_array(folder, name) for name in (ROWS, COLUMNS, WEIGHTS))
-    n, count = indptr.size - 1, indices.size
-    if n < 0 or indptr[0] != 0 or indptr[-1] != count or (n and np.diff(indptr).min() < 0):
-        raise FormatError(os.path.join(folder, ROWS), None, f"wanted offsets that rise from 0 to {count:,}, the edges")
-    if weights.size != count:
-        raise FormatError(os.path.join(folder, WEIGHTS), None, f"{weights.size:,} weights for {count:,} edges")
-    if count and (indices.min() < 0 or indices.max() >= n):
+    ranks = loading_ranks()
+    with ranks.together():
+        csr = folder_csr(folder, ranks)
+    return build_matrix(csr, order)
+
+
+def folder_csr(folder: str, ranks: Alone) -> Csr:
+    """The arrays of the own rows."""
+    offsets, count, weighed = (_length(folder, name) for name in (ROWS, COLUMNS, WEIGHTS))
+    n = offsets - 1
+    indptr, cuts = _own_rows(folder, n, count, ranks)
+    if weighed != count:
+        raise FormatError(os.path.join(folder, WEIGHTS), None, f"{weighed:,} weights for {count:,} edges")
+    first, last = int(indptr[0]), int(indptr[-1])
+    indices, weights = (_array(folder, name, first, last) for name in (COLUMNS, WEIGHTS))
+    if indices.size and (indices.min() < 0 or indices.max() >= n):
         raise FormatError(os.path.join(folder, COLUMNS), None, f"columns are not all in 0..{n - 1}")
+    if first:
+        indptr -= first
     report = Report(os.path.basename(os.path.normpath(folder)), (n, n), count, stored=count)
-    return build_matrix(Csr(indptr, indices, weights, n, n, True, report), order)
+    return Csr(indptr, indices, weights, n, n, True, report, cuts=cuts)
+
+
+def _own_rows(folder: str, n: int, count: int, ranks: Alone) -> tuple[np.ndarray, np.ndarray | None]:
+    """Offsets of the own rows, once all offsets are known to rise, and where each process's rows begin."""
+    wrong = FormatError(os.path.join(folder, ROWS), None, f"wanted offsets that rise from 0 to {count:,}, the edges")
+    if n < 0:
+        raise wrong
+    share = ranks.share(n)
+    indptr = _array(folder, ROWS, share[0], share[1] + 1)
+    starts, ends = not ranks.first or indptr[0] == 0, not ranks.last or indptr[-1] == count
+    if not (starts and ends) or (indptr[1:] < indptr[:-1]).any():
+        raise wrong
+    if ranks.count == 1:
+        return indptr, None
+    inner = ranks.total(below_shares(ranks, indptr[1:], count))  # all have come here: no offsets are wrong
+    cuts = np.concatenate(([0], inner, [n]))
+    own = cuts[ranks.rank], cuts[ranks.rank + 1]
+    return indptr if own == share else _array(folder, ROWS, own[0], own[1] + 1), cuts

@@ -32,7 +32,7 @@ from spgraph.io._keys import (
 from spgraph.io._ranks import ALONE, Alone
 from spgraph.io._report import Report
 
-__all__ = ["Csr", "Edges", "even_rows", "invalid", "tidy", "to_holders"]
+__all__ = ["Csr", "Edges", "below_shares", "even_rows", "invalid", "tidy", "to_holders"]
 
 HOW_TO_COMBINE = 'say how to combine them: dup_op="min", "max", "plus", "first", "last" or a binary operator'
 
@@ -186,8 +186,15 @@ def even_rows(ranks: Alone, rows: np.ndarray, nrows: int) -> np.ndarray:
     if ranks.count == 1:
         return np.array([0, nrows])
     after = np.cumsum(ranks.total(np.bincount(rows, minlength=nrows)))
-    shares = (int(after[-1]) if nrows else 0) * np.arange(1, ranks.count) // ranks.count
-    return np.concatenate(([0], np.searchsorted(after, shares), [nrows]))
+    return np.concatenate(([0], below_shares(ranks, after, int(after[-1]) if nrows else 0), [nrows]))
+
+
+def below_shares(ranks: Alone, after: np.ndarray, total: int) -> np.ndarray:
+    """How many rows end before each process's equal share of `total` entries begins, but for the first's.
+
+    `after` says for some rows how many entries lie in all rows up to there.
+    """
+    return np.searchsorted(after, total * np.arange(1, ranks.count) // ranks.count)
 
 
 def to_holders(ranks: Alone, cuts: np.ndarray, rows: np.ndarray, *columns: np.ndarray) -> tuple[list, np.ndarray]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from comparing import compare, wait
 
 import spgraph as sg
 from spgraph.exchange.launch import rank
@@ -128,33 +129,6 @@ OWN: list[tuple] = [
 ]
 
 
-def outcome(call: Any) -> Any:
-    """A matrix, or what went wrong."""
-    try:
-        return call()
-    except Exception as error:
-        return type(error), str(error)
-
-
-def compare(what: str, call: Any) -> Any:
-    """The same in all processes together, and in this one alone."""
-    got = outcome(call)
-    with sg.Context("cpu"):
-        wanted = outcome(call)
-    if isinstance(wanted, tuple):
-        assert got == wanted, f"{what}: {got}, wanted {wanted}"
-        return None
-    assert not isinstance(got, tuple), f"{what}: {got}"
-    assert got.shape == wanted.shape, what
-    for one, other in zip(got.to_coo(), wanted.to_coo()):
-        assert one.dtype == other.dtype and np.array_equal(one, other), what
-    assert str(got.report) == str(wanted.report), f"{what}: {got.report}, wanted {wanted.report}"
-    assert (got.labels is None) == (wanted.labels is None), what
-    assert wanted.labels is None or got.labels.tolist() == wanted.labels.tolist(), what
-    assert got.symmetric == wanted.symmetric, what
-    return got
-
-
 def arrays() -> None:
     """SciPy's files, and Parquet."""
     rows, cols = PAIRS.T
@@ -187,10 +161,6 @@ def arrays() -> None:
             pyarrow.parquet.write_table(table, path, row_group_size=10)
         wait()
         compare(path, lambda path=path: sg.io.read(path))
-
-
-def wait() -> None:
-    sg.context.device().group.transport.comm.Barrier()
 
 
 def main() -> None:
