@@ -13,7 +13,7 @@ import numpy as np
 
 from semirings.exceptions import InvalidValue
 from spgraph import context
-from spgraph._estimate_sizes import PROXY, VECTORS, csr_bytes
+from spgraph._estimate_sizes import PROXY, VECTORS, csr_bytes, width_of
 from spgraph._room import size_text
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.kernels.device import HOST
@@ -72,14 +72,17 @@ class PartsEstimate:
         These rows by columns, which the first push makes.
     border : array of int
         Lists of vertices that are lent and wanted, and the proxies' ids.
+    lists : array of int
+        Between GPUs: what each own vertex is called at every other one and how many rows look at it there, which the
+        first push notes.
     vectors : dict of str to array of int
         What algorithms add to the graph at most, by their names.
     free : int or None
         What a device has free now; None if that cannot be told here.
     """
 
-    __slots__ = ("border", "devices", "dtype", "duplicate", "free", "ghosts", "graph", "nvals", "on_host", "proxies",
-                 "pushed", "shape", "transpose", "vectors")
+    __slots__ = ("border", "devices", "dtype", "duplicate", "free", "ghosts", "graph", "lists", "nvals", "on_host",
+                 "proxies", "pushed", "shape", "transpose", "vectors")
 
     def __init__(self, shape: tuple[int, int], nvals: int, dtype: Any, devices: tuple[str, ...], on_host: bool,
                  facts: Facts, duplicate: str, transpose: bool, free: int | None):
@@ -97,13 +100,16 @@ class PartsEstimate:
         self.pushed = np.array([csr_bytes(*each, itemsize)
                                 for each in zip(columns.tolist(), used.rows.tolist(), used.entries.tolist())])
         self.border = ID * (used.ghosts + used.lent + columns) if one_hop else np.zeros_like(self.graph)
+        most = max(columns.max(initial=0), used.rows.max(initial=0))
+        noted = (2 if one_hop else 1) * width_of(int(most)) * (len(devices) - 1)
+        self.lists = np.zeros_like(self.graph) if on_host else noted * used.cols
         self.vectors = {name: size * np.maximum(facts.rows, facts.cols) + PROXY[name] * self.ghosts
                         for name, size in VECTORS.items()}  # fmt: skip
 
     @property
     def total(self) -> np.ndarray:
         """All of it, with the largest vectors."""
-        graph = self.graph + self.transpose + self.proxies + self.pushed + self.border
+        graph = self.graph + self.transpose + self.proxies + self.pushed + self.border + self.lists
         return graph + np.max(list(self.vectors.values()), axis=0)
 
     @property
@@ -117,7 +123,7 @@ class PartsEstimate:
         nrows, ncols = self.shape
         kind = "unweighted" if self.dtype is None else self.dtype.name
         rows = {"graph": self.graph, "transpose": self.transpose, "proxies": self.proxies, "pushed": self.pushed,
-                "border": self.border, **self.vectors, "total": self.total}  # fmt: skip
+                "border": self.border, "lists": self.lists, **self.vectors, "total": self.total}  # fmt: skip
         lines = [f"Estimate  {nrows:,} x {ncols:,}, {self.nvals:,} entries, {kind}, in {len(self.devices)} parts, "
                  f"duplicate {self.duplicate}",
                  f"{'':<12}{'largest':>10}{'mean':>10}"]  # fmt: skip

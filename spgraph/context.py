@@ -73,8 +73,9 @@ class Context:
         Default: as the context around says, in the end "contiguous_edges".
     duplicate : {"1-hop", "all"}, optional
         Which vertices of others several devices have a proxy of, whose values they receive before a product: those that
-        their rows look at, or all, which needs memory for n values on each, but no lists. Default: as the context
-        around says, in the end "1-hop".
+        their rows look at, or all, which needs memory for n values on each, but no lists of who looks at what.
+        Default: as the context around says, in the end "1-hop" (for what `selectk` makes, which is used a few times,
+        "all" between GPUs that see each other, if nothing is said of `exchange` either).
     exchange : {"auto", "selective", "broadcast"}, optional
         Whether several devices send a value only to those that look at it, or all to all; "auto": the one that moves
         fewer bytes (the first; of equals, where all vertices are wanted everywhere, the second, which has nothing to
@@ -275,7 +276,7 @@ def in_force(name: str) -> Any:
 Group.choice = staticmethod(lambda: in_force("partition"))
 Group.exchange = staticmethod(lambda: in_force("exchange"))
 Group.duplicate = staticmethod(lambda: in_force("duplicate"))
-Group.may_duplicate_all = staticmethod(lambda: all(one.duplicate is None for one in _stack()))
+Group.may_send_all = staticmethod(lambda: all(one.duplicate is None and one.exchange is None for one in _stack()))
 
 
 def _cuda(number: int) -> Device:

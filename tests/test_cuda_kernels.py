@@ -86,6 +86,22 @@ def test_hot_values_of_every_owner(cuda, duplicate, monkeypatch):
     assert {(count, len(runs)) for count, runs in made} == {(13, 3)}
 
 
+def test_a_part_has_fewer_rows_than_hot_values(cuda, monkeypatch):
+    settings = {"HOT_SHARE": 0, "HOT_EDGES": 1, "HOT_READS": 0, "HOT_BLOCK": 64, "PAIR_READS": 1 << 30}
+    for name, value in settings.items():
+        monkeypatch.setattr(products_cuda, name, value)
+    most = products_cuda._rooms(64, np.dtype(float)) + 320
+    monkeypatch.setattr(products_cuda, "CACHE_BYTES", cuda.shared_memory - most)
+    with sg.Context("cpu"):
+        A = sg.generators.rmat(8, 8, seed=4)
+        wanted = algorithms.pagerank(A, tol=1e-12).to_dense()
+    owner = np.zeros(A.nrows, int)
+    owner[::50] = 1  # 6 rows, which look at more than 40 columns of the other part
+    with sg.Context(group_of(tuple(spread(cuda, 2))), direction="pull", partition=owner):
+        found = algorithms.pagerank(A.to(context.device()).reorder("degree"), tol=1e-12).to_dense()
+    np.testing.assert_allclose(found, wanted, 1e-9)
+
+
 @pytest.mark.parametrize(("dtype", "code"), monoids_alike())
 def test_atomics_of_every_monoid(cuda, dtype, code):
     """Many values for few cells: what comes out is a sum in some order."""

@@ -61,7 +61,8 @@ DIFFERENT = {
     "pull.pull_until": ("pull.pull", set(), set(), "two kernels, by how a row is gathered"),
     "pull.pull_all": (
         "pull.pull",
-        {"starts", "shares", "giants", "giant_first", "piece_of", "pieces", "giant", "partials", "founds", "arrived"},
+        {"starts", "shares", "giants", "giant_first", "piece_of", "pieces", "giant", "partials", "founds", "arrived",
+         "runs"},
         set(),
         "rows in shares of equal work",
     ),

@@ -6,9 +6,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from devices import spread
 
 import spgraph as sg
 from spgraph import context, exceptions
+from spgraph.exchange import group_of
 from spgraph.exchange.border import border_of
 
 N, M = 1 << 12, 400_000
@@ -204,6 +206,17 @@ def test_parts_exactly(count, weights, symmetrize, partition, duplicate):
         assert (found.total > found.graph).all()
 
 
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+def test_lists_between_gpus_exactly(cuda, duplicate):
+    with sg.Context(group_of(tuple(spread(cuda, 3))), partition="random", duplicate=duplicate, direction="push"):
+        A = sg.generators.rmat(7, seed=1)
+        sg.algorithms.bfs(A, 0)
+        found = sg.estimate(A)
+        border = border_of(A._block, duplicate)
+    assert border.direct is not None
+    assert found.lists.tolist() == [numbers.nbytes for numbers in border.direct.lists._numbers]
+
+
 @pytest.mark.cpu("the parts are the CPU's")
 @pytest.mark.parametrize("count", [2, 4])
 def test_parts_without_a_matrix_are_even_and_ghosts_are_many(count):
@@ -236,7 +249,7 @@ def test_parts_that_are_elsewhere_and_how_they_print():
     text = repr(found).splitlines()
     assert text[0] == ("Estimate  1,048,576 x 1,048,576, 33,554,432 entries, unweighted, in 4 parts, duplicate 1-hop")
     assert [line.split()[0] for line in text[2:]] == [
-        "graph", "proxies", "pushed", "border", "bfs", "bfs_parents", "sssp", "pagerank", "total", "fits"
+        "graph", "proxies", "pushed", "border", "lists", "bfs", "bfs_parents", "sssp", "pagerank", "total", "fits"
     ]  # fmt: skip
     if not context.find_device("auto", "").on_host:
         return

@@ -12,6 +12,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,56 @@ def test_long_lists_to_many_parts(exchange: str):
     with sg.Context(exchange=exchange), A._device.devices[0]:
         for _ in range(3):  # lists go to two rooms in turn
             check_shared(A, border_of(A._block).share(u, True), ids, values, True, "1-hop")
+
+
+def test_kernels_of_lists_are_those_of_the_device(monkeypatch):
+    """Another matrix needs no other kernels: what is loaded stays loaded."""
+    group = in_parts(2)
+    if not group.transport.direct:
+        pytest.skip("wants GPUs")
+    loaded: list[str] = []
+    kind = type(group.devices[0])
+    usual = kind.load
+    monkeypatch.setattr(kind, "load", lambda device, name, *how: loaded.append(name) or usual(device, name, *how))
+    for turn in range(3):
+        with sg.Context(group, partition="random", direction="push"):
+            sg.algorithms.bfs(sg.generators.grid(9), 0)
+        if not turn:
+            loaded.clear()
+    assert loaded == []
+
+
+def test_threads_share_lists_of_one_matrix():
+    """What one thread is about to push is not what another one has shared in between."""
+    group = in_parts(2)
+    if not group.transport.direct:
+        pytest.skip("wants GPUs")
+    A = dealt("grid", "random", 2)[1]
+    border = border_of(A._block)
+    us = [sg.Vector.from_coo([k], [1.0 + k], size=A.nrows).to(A._device)._block.rehome(A._block.cols) for k in (0, 5)]
+    with A._device.devices[0]:
+        first = border.share(us[0], True)
+        kept = [(ext.indices.copy(), ext.values.copy()) for ext in first]
+        other = threading.Thread(target=lambda: [border.share(us[1], True) for _ in range(3)])
+        other.start()
+        other.join()
+        for ext, (indices, values) in zip(first, kept):
+            device = ext.device
+            with device:
+                assert np.array_equal(device.to_host(ext.indices), device.to_host(indices))
+                assert np.array_equal(device.to_host(ext.values), device.to_host(values))
+
+
+@pytest.mark.parametrize("exchange", ["auto", "selective"])
+def test_samples_are_sent_everywhere_only_if_nobody_says_otherwise(exchange: str):
+    A = dealt("grid", "random", 3)[1]
+    few = A.selectk("any", 2)
+    u = sg.Vector.from_dense(np.arange(A.nrows)).to(A._device)
+    with sg.Context(direction="pull", exchange=exchange if exchange == "selective" else None):
+        wanted = semiring.min_second(few.to(A._device.devices[0]) @ u.to(A._device.devices[0])).new()
+        assert few.mxv(u, semiring.min_second).new().to(A._device.devices[0]).isequal(wanted)
+    direct = A._device.transport.direct
+    assert ("all" in few._block.border) is (direct and exchange == "auto")
 
 
 def test_values_are_sent_beside_the_computation(monkeypatch):

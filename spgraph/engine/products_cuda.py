@@ -203,7 +203,7 @@ def _hot_values(A: MatrixBlock, u: VectorBlock, size: int, dtype: np.dtype) -> t
     runs = [begin for begin, after in pairwise([*A.cols.runs, A.ncols]) if begin == 0 or after - begin > room]
     runs = runs[:MOST_RUNS]
     count = room // len(runs)
-    if 0 < count < A.ncols and row_shares(A).reads(A, count) >= HOT_SHARE * A.nvals:
+    if 0 < count < min(A.nrows, A.ncols) and row_shares(A).reads(A, count) >= HOT_SHARE * A.nvals:
         return count, runs
     return NOT_HOT
 

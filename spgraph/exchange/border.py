@@ -397,7 +397,7 @@ def sharing_of(A: MatrixParts, whole: bool = False) -> Border | NearBorder:
     group = A.device
     if not is_near(group):
         duplicate = group.duplicate()
-        if whole and A.brief and group.transport.direct and group.may_duplicate_all():
+        if whole and A.brief and group.transport.direct and group.may_send_all():
             duplicate = "all"
         return border_of(A, duplicate)
     found = A.border.get("near")

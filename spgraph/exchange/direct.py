@@ -4,11 +4,12 @@ Method: the copy engines move half of what kernels store between GPUs that see e
 be packed first. Lists are those of `exchange.lists`. Values of whole lists of vertices go to the places where products
 look for them, presence as bits; receivers wait for events of the senders. Values of full vectors are sent in a stream
 of their own while the compute stream puts the own ones in place.
-Memory: two rooms for values of all proxies, and their bits, are kept with the border.
+Memory: for each thread two rooms for values of all proxies, and their bits, are kept with the border.
 """
 
 from __future__ import annotations
 
+import threading
 from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,15 @@ NOTHING = np.empty(0, np.uint8)
 BESIDE = 1 << 21  # bytes of a GPU's message that are worth a stream of its own (6 us, two calls of CUDA's)
 
 
+class _Own(threading.local):
+    """What each thread has of its own, since a product reads its room after `share` has come back."""
+
+    def __init__(self) -> None:
+        self.turn = 0  # which of two rooms
+        self.values: dict = {}
+        self.bits: dict = {}
+
+
 class Direct:
     """The border's `share` between GPUs of one process.
 
@@ -39,9 +49,7 @@ class Direct:
     def __init__(self, border: Any):
         self.border = border
         self.lists = Lists(border)
-        self._turn = 0  # which of two rooms
-        self._values: dict = {}
-        self._bits: dict = {}
+        self._own = _Own()
 
     @property
     def _parts(self) -> list[tuple[int, Any]]:
@@ -62,8 +70,8 @@ class Direct:
 
     def forget_others(self, dtype: Any) -> None:
         """Give back the rooms for values of other types."""
-        if any(kept != dtype for _, kept in self._values):
-            self._values.clear()
+        if any(kept != dtype for _, kept in self._own.values):
+            self._own.values.clear()
 
     def share(self, u: VectorParts, listed: bool, single: Any) -> list[VectorBlock]:
         """See `Border.share`; what a push needs is a list, however long: see ARCHITECTURE.md."""
@@ -117,8 +125,8 @@ class Direct:
 
     def _rooms_for_all(self, dtype: Any) -> tuple[list[Any], list[Any]]:
         """Values of all columns on each part (none if dtype is None), and the addresses where others' values go."""
-        key = self._turn, dtype
-        found = self._values.get(key)
+        key = self._own.turn, dtype
+        found = self._own.values.get(key)
         if found is None:
             border = self.border
             arrays: list[Any] = []
@@ -131,13 +139,13 @@ class Direct:
                       for q in self._others(part)]
                 with device:
                     tables.append(device.xp.asarray(np.array(at, np.uint64)))
-            found = self._values[key] = arrays, tables
+            found = self._own.values[key] = arrays, tables
             border.group.transport.order()
         return found
 
     def _rooms_for_bits(self) -> tuple[list[Any], list[Any]]:
         """The same for bits."""
-        found = self._bits.get(self._turn)
+        found = self._own.bits.get(self._own.turn)
         if found is not None:
             return found
         arrays: list[Any] = []
@@ -149,7 +157,7 @@ class Direct:
             at = [device.pointer(arrays[q]) + 4 * self._places[q][3][part] for q in self._others(part)]
             with device:
                 tables.append(device.xp.asarray(np.array(at, np.uint64)))
-        self._bits[self._turn] = arrays, tables
+        self._own.bits[self._own.turn] = arrays, tables
         self.border.group.transport.order()
         return arrays, tables
 
@@ -160,7 +168,7 @@ class Direct:
             piece.to_bitmap()
         full = all(piece.format == "full" for piece in u.pieces)
         moves = valued or not full
-        self._turn ^= moves
+        self._own.turn ^= moves
         arrays, to_values = self._rooms_for_all(u.dtype if valued else None)
         bits, to_bits = ([NOTHING] * len(arrays), to_values) if full else self._rooms_for_bits()
         beside = full and valued and transport.linked and (

@@ -42,7 +42,7 @@ class Group(Device):
     choice: Callable[[], Any] = staticmethod(lambda: "contiguous_edges")
     exchange: Callable[[], str] = staticmethod(lambda: "auto")
     duplicate: Callable[[], str] = staticmethod(lambda: "1-hop")
-    may_duplicate_all: Callable[[], bool] = staticmethod(lambda: True)  # nobody has said what to duplicate
+    may_send_all: Callable[[], bool] = staticmethod(lambda: True)  # nobody has said whom values go to
 
     def __init__(self, devices: list, transport: Any = None):
         super().__init__()

@@ -5,12 +5,13 @@ kernel appends to a receiver's list together with the running sum of these lengt
 64-bit atomic for 1,024 entries and each receiver. It says to the host what each receiver got; when the host has heard
 that of all owners, everything is there, and what it starts from then on needs no event to wait for. Entries that no
 row of a receiver looks at are not sent.
-Memory: a column and a length for each own vertex and each other part; two rooms, in turn, for lists as long as they
-have been.
+Memory: a column and a length for each own vertex and each other part; for each thread and type of values two rooms (one
+where there is one GPU), in turn, for lists as long as they have been.
 """
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -36,6 +37,17 @@ class _Rooms(NamedTuple):
     addresses: list[tuple]
 
 
+class _Own(threading.local):
+    """What each thread has of its own, since a push reads its room after `share` has come back."""
+
+    def __init__(self) -> None:
+        self.turn = 0  # which of two rooms
+        self.rooms: dict = {}
+        self.sizes: dict = {}
+        self.given: list[Any] = []  # devices that have got something in the room of the last turn
+        self.events: dict = {}  # by room: when those had read it
+
+
 class Lists:
     """A border's shares as lists.
 
@@ -46,12 +58,7 @@ class Lists:
 
     def __init__(self, border: Any):
         self.border = border
-        self._turn = 0  # which of two rooms
-        self._rooms: dict = {}
-        self._sizes: dict = {}
-        self._given: list[Any] = []  # devices that have got something in the room of the last turn
-        self._events: dict = {}  # by room: when those had read it
-        self._kernels: dict = {}
+        self._own = _Own()
 
     @cached_property
     def fit(self) -> bool:
@@ -110,14 +117,15 @@ class Lists:
 
     def _room(self, dtype: Any, valued: bool, most: list[int]) -> _Rooms:
         """Room for so many entries on each part."""
-        key = self._turn, dtype if valued else None
-        sizes = self._sizes.get(key)
+        own = self._own
+        key = own.turn, dtype if valued else None
+        sizes = own.sizes.get(key)
         if sizes is None or any(size < wanted for size, wanted in zip(sizes, most)):
             numbers = self._numbers
             widths = [block.ncols for block in self.border.blocks]
             sizes = [min(_power(max(pair)), width) for *pair, width in zip(most, sizes or most, widths)]
-            self._sizes[key] = sizes
-            self._rooms.pop(key, None)
+            own.sizes[key] = sizes
+            own.rooms.pop(key, None)
             arrays: list[tuple] = []
             for (_, device), size, table in zip(self._parts, sizes, numbers):
                 with device:
@@ -130,17 +138,17 @@ class Lists:
                 tables = [np.array([device.pointer(arrays[q][k]) for q in order], np.uint64) for k in range(4)]
                 with device:
                     addresses.append(tuple(device.xp.asarray(table) for table in tables))
-            self._rooms[key] = _Rooms(arrays, addresses)
+            own.rooms[key] = _Rooms(arrays, addresses)
             self.border.group.transport.order()
-        return self._rooms[key]
+        return own.rooms[key]
 
     def share(self, u: VectorParts, single: Any) -> list[VectorBlock]:
         """See `Border.share`."""
         try:
             return self._share(u, single)
         except BaseException:
-            self._rooms.clear()  # what was begun is not to be found there
-            self._sizes.clear()
+            self._own.rooms.clear()  # what was begun is not to be found there
+            self._own.sizes.clear()
             self.border.group.transport.order()
             raise
 
@@ -167,7 +175,7 @@ class Lists:
             for q, packed in zip(receivers, pending.get()[0]):
                 got[q] += packed
         found = []
-        self._given = []
+        given = self._own.given = []
         for (_, device), block, packed, arrays in zip(self._parts, border.blocks, got, rooms.arrays):
             ext = VectorBlock(block.ncols, u.dtype, block.cols, device)
             found.append(ext)
@@ -179,16 +187,17 @@ class Lists:
                 ext.set_sparse(indices[:count], values[:count] if valued else single.copy(), iso=not valued,
                                sorted=count < 2)
                 ext.queue = block.oriented(True).indptr, prefix, edges
-                self._given.append(device)
+                given.append(device)
         return found
 
     def _start(self, a: int, device: Any, piece: VectorBlock, count: int, valued: bool, addresses: tuple) -> list:
         """Give what one part has; for each launch who gets something by it, and what will say how much."""
         border, order = self.border, self._orders[a]
-        kernel = self._kernels.get((device, valued))
+        key = "exchange.give_list", valued, border.duplicate, self._sums
+        kernel = device.kernels.get(key)
         if kernel is None:
             consts = {"VALUES": valued, "ALL": border.duplicate == "all", "SUMS": C_TYPES[self._sums.name]}
-            kernel = self._kernels[device, valued] = device.kernel("exchange.give_list", consts, {})
+            kernel = device.kernels[key] = device.kernel(key[0], consts, {})
         to_indices, to_values, to_prefix, to_end = addresses
         args = (piece.indices, piece.values if valued else NOTHING, self._numbers[a],
                 border.blocks[a].oriented(True).indptr, border.begins[a][order[0]], len(order) - 1)
@@ -201,14 +210,15 @@ class Lists:
         """Events that owners have to wait for before they write into the room of this turn."""
         if not self.border.group.transport.linked:
             return []
-        events = self._events.setdefault(self._turn, {})
-        self._turn ^= 1
-        for device in self._given:
+        own = self._own
+        events = own.events.setdefault(own.turn, {})
+        own.turn ^= 1
+        for device in own.given:
             event = events.get(device)
             if event is None:
                 event = events[device] = device.event()
             device.mark(event)
-        return [event for event in self._events.get(self._turn, {}).values() if not event.done]
+        return [event for event in own.events.get(own.turn, {}).values() if not event.done]
 
     @_record.aside
     def _tell(self, u: VectorParts, valued: bool) -> None:

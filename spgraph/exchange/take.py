@@ -65,6 +65,8 @@ def picked(v: VectorParts, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for (own, local), (device, piece) in zip(v.layout.split(ids), v.on_each()):
         answer = _answer(piece, device.to_device(local)) if own.size else ()
         found.append((own, *map(device.to_host, answer)))
+    if _record.listener is not None:
+        tell("take", group, [[answer] * group.parts for answer in found])
     for own, *answer in group.transport.gather(found):
         if own.size:
             there[own], values[own] = answer

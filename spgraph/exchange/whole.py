@@ -8,7 +8,6 @@ Border values: `everywhere` all entries to every other device; `to_owners` those
 
 from __future__ import annotations
 
-import threading
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -83,14 +82,14 @@ class _Columns(NamedTuple):
 def _stored(v: VectorParts) -> list[VectorBlock]:
     """The same by direct stores; values lie there until this thread stores the next vector but one of the layout.
 
-    Memory: on each device twice n values of one type, until the layout goes.
+    Memory: for each thread on each device twice n values of one type, until the layout or the thread goes.
     """
     layout = v.layout
-    kept = layout.kept.setdefault("everything", threading.local())
-    if not hasattr(kept, "direct"):
-        kept.direct = Direct(_Everything(layout))
-    kept.direct.forget_others(v.dtype)
-    found = kept.direct.share(v, False, None)
+    direct = layout.kept.get("everything")
+    if direct is None:
+        direct = layout.kept.setdefault("everything", Direct(_Everything(layout)))
+    direct.forget_others(v.dtype)
+    found = direct.share(v, False, None)
     for _, block in zip(v.on_each(), found):
         block.to_bitmap()
     return found

@@ -97,7 +97,9 @@ class Partition:
         return f"Partition({self.name})"
 
     def __reduce__(self):
-        return (_natural, ()) if self.natural else (Partition, (self.device.to_host(self.to_global), self.name))
+        if self.natural:
+            return _natural, ()
+        return _again, (self.device.to_host(self.to_global), self.name, self.runs)
 
     def on(self, device: Device) -> Partition:
         """The same partition with its arrays on `device`: one object as long as somebody holds it."""
@@ -130,6 +132,10 @@ NATURAL = Partition()
 
 def _natural() -> Partition:
     return NATURAL
+
+
+def _again(to_global: Any, name: str, runs: Sequence[int]) -> Partition:
+    return Partition(to_global, name, runs=runs)
 
 
 def by_degree(degree: Any, index_dtype: np.dtype, device: Device = HOST) -> Partition:

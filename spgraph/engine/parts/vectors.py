@@ -178,7 +178,8 @@ def vector_extract(out: VectorParts, mask: Mask | None, accum, replace: bool, u:
         return
     align(out, mask_block(mask))
     layout, ids = out.layout, index.to_array()
-    if ids.size <= FEW and u.device.devices[u.device.mine[0]].host_copies:
+    group = u.device
+    if ids.size <= FEW and group.host_copies and all(group.devices[part].host_copies for part in group.mine):
         there, values = picked(u, ids)
         T = VectorParts(out.size, u.dtype, out.device, layout)
         T.set_entries(np.flatnonzero(there), values[there])

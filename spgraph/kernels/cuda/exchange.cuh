@@ -1,7 +1,8 @@
 // Entries for other devices, stored by the owner's kernel straight into their arrays (see exchange/direct.py).
 //
-// Contract: `to_...` hold addresses, one per device, this one first and the others in circular order; what they point to
-// is not read or written by anybody else before all devices have come to the next point where they wait for each other.
+// Contract: `to_...` hold addresses, one per device, in circular order from this one on (give_list) or from the next one
+// (give_all); what they point to is not read or written by anybody else before the host has the results (give_list), or
+// all devices have come to the next point where they wait for each other (give_all).
 // Traffic: neighbouring lanes write neighbouring places of one device.
 
 //== give_list(fidx, fvals, numbers, begin, at, others, first, to_idx, to_vals, to_prefix, to_length) returns=6
