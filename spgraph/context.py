@@ -65,7 +65,7 @@ class Context:
         ``"80%"``. Where "auto" finds no GPU it has no effect.
 
     host_copies : bool, default True
-        False: while inside, a copy of an array from this context's GPU to the host is an error. To make sure that a
+        False: while inside, a copy of an array from this context's GPUs to the host is an error. To make sure that a
         program stays on the GPU; what exports (`to_coo`, ...) raises, too.
     partition : str, callable or array of int, optional
         Which of several devices owns which vertex of a graph that is made inside: a name of
@@ -153,19 +153,22 @@ class Context:
             limited = here, here.limit_memory(parse_limit(self.memory_limit))
         threads = _threads.set_threads(self.threads) if self.threads is not None else None
         jit = _specialise.set_jit(self.jit) if self.jit is not None else None
-        copies = None
+        copies: list[tuple[Any, bool]] = []
         if not self.host_copies:
-            guarded = self.device
-            copies = guarded, guarded.host_copies
-            guarded.host_copies = False
+            group = self.device.group
+            several = [] if group is None else [group.devices[part] for part in group.mine]
+            guarded = dict.fromkeys([self.device, *several])
+            copies = [(one, one.host_copies) for one in guarded]
+            for one in guarded:
+                one.host_copies = False
         self._before.append((threads, jit, limited, copies))
         _stack().append(self)
         return self
 
     def __exit__(self, *_exc) -> None:
         threads, jit, limited, copies = self._before.pop()
-        if copies is not None:
-            copies[0].host_copies = copies[1]
+        for one, before in copies:
+            one.host_copies = before
         if threads is not None:
             _threads.set_threads(threads)
         if jit is not None:

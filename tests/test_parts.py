@@ -315,6 +315,25 @@ def test_samples_are_sent_everywhere_only_if_nobody_says_otherwise(exchange: str
     assert ("all" in few._block.border) is (direct and exchange == "auto")
 
 
+def test_searches_on_several_gpus_copy_nothing_to_the_host():
+    group = in_parts(3)
+    if not group.transport.direct:
+        pytest.skip("wants GPUs")
+    with sg.Context(group, partition="random"):
+        A = sg.generators.rmat(7, weights="int", seed=2)
+        v = sg.Vector.from_dense(np.arange(A.nrows))
+        calls = [lambda: sg.algorithms.bfs(A, 0), lambda: sg.algorithms.sssp(A, 0), lambda: sg.algorithms.pagerank(A),
+                 lambda: v[list(range(40))].new()]  # fmt: skip
+        wanted = [call() for call in calls]  # borders are made
+        with sg.Context(group, host_copies=False):
+            found = [call() for call in calls]
+            with pytest.raises(RuntimeError, match="elements would be copied to the host"):
+                v.to_dense()
+        assert all(device.host_copies for device in (group, *group.devices))
+        for one, other in zip(found, wanted):
+            assert one.isclose(other, check_dtype=True)
+
+
 def test_values_are_sent_beside_the_computation(monkeypatch):
     """Between GPUs a full vector's values go in a stream of their own, and nothing overtakes them."""
     one = in_parts(1).devices[0]
