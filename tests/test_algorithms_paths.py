@@ -175,6 +175,34 @@ def test_edges_that_add_nothing_cost_no_product_of_matrices(sg, monkeypatch, dty
     assert parent.to_dense().tolist() == [0, 0, 1, 2, 0]
 
 
+@pytest.mark.parametrize("dtype", ["INT8", "INT32", "INT64", "FP32", "FP64"])
+@pytest.mark.parametrize("name", ["sssp_parents", "bellman_ford"])
+def test_no_tree_closes_a_cycle_that_weighs_nothing(sg, name, dtype):
+    """Where weights are differences of potentials all cycles weigh 0, and every edge ends a shortest path."""
+    cases = [([2, 1, 0], [1, 0, 1], [0, 1, -1], 3, 2), ([3, 2, 1, 0], [2, 1, 0, 1], [5, 0, 1, -1], 4, 3)]
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 12))
+        height = rng.integers(-3, 4, n)
+        rows, cols = rng.integers(0, n, (2, 4 * n))
+        rows, cols = np.unique(np.stack([rows, cols])[:, rows != cols], axis=1)
+        longer = rng.integers(0, 2, rows.size) * (seed % 3)
+        cases.append((rows, cols, height[cols] - height[rows] + longer, n, int(rng.integers(0, n))))
+    for rows, cols, weights, n, source in cases:
+        A = arcs(sg, list(zip(rows, cols)), weights, n, dtype)
+        distance, parent = getattr(sg.algorithms, name)(A, source)
+        far, up = distance.to_dict(), parent.to_dict()
+        weight = dict(zip(zip(map(int, rows), map(int, cols)), weights))
+        assert up.keys() == far.keys()
+        assert up[source] == source
+        for v in far:
+            assert v == source or far[up[v]] + weight[up[v], v] == far[v]
+            at, steps = v, 0
+            while at != source:
+                at, steps = up[at], steps + 1
+                assert steps <= n, (rows, cols, weights, source)
+
+
 @pytest.mark.parametrize(("first", "relaxed", "before", "reached", "factor"), [
     (1, 1, 2, 3, 1),  # from a leaf to its neighbour: the hubs are still to come
     (1, 900, 300, 600, 1),

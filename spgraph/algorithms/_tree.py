@@ -4,12 +4,14 @@ Method: one product with a distance and a vertex as one number that compares by 
 more than a float32: there the vertex goes, as a multiple of 2^-52 of the distance (between one and two units of the
 last place: the sum is exact up to half a unit, and other vertices give other numbers). An int64 has the vertex in its
 low 31 bits. Edges that add nothing come last of all, but for the `late` form, which takes them, too. Where such a
-number has no room for both, a breadth-first search over the edges that end a shortest path.
+number has no room for both, or weights are negative, so that a cycle that weighs nothing may have edges that add
+something, a breadth-first search over the edges that end a shortest path.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +27,10 @@ FLOAT_BITS, INT_BITS = 28, 31
 STEP = 2.0**-52  # of a float64's mantissa
 
 
-def tree_of_shortest_paths(A: Matrix, dist: Vector, source: int) -> Vector:
-    """A parent for every vertex that has a distance; the source is its own."""
+def tree_of_shortest_paths(A: Matrix, dist: Vector, source: int, lightest: Any) -> Vector:
+    """A parent for every vertex that has a distance; the source is its own. `lightest` is the smallest weight."""
     A = signed(A, dist.dtype.np_type)
-    parent = _nearest_parents(A, dist, source)
+    parent = None if lightest < 0 else _nearest_parents(A, dist, source)
     return _tree_of_tight_edges(A, dist, source) if parent is None else parent
 
 

@@ -62,8 +62,8 @@ def bellman_ford(A, source: int, *, dtype=None) -> tuple[Vector, Vector]:
     (array([ 0, -5,  5]), array([0, 2, 0]))
     """
     check_finite("bellman_ford", A)
-    dist = distances("bellman_ford", A, source, math.inf, dtype)
-    return dist, tree_of_shortest_paths(A, dist, source)
+    dist, lightest = distances("bellman_ford", A, source, math.inf, dtype)
+    return dist, tree_of_shortest_paths(A, dist, source, lightest)
 
 
 @of_graph

@@ -57,7 +57,7 @@ def sssp(A, source: int, *, delta: float | None = None, dtype=None) -> Vector:
     >>> sg.algorithms.sssp(A, 0).to_dense()
     array([0, 2, 5])
     """
-    return distances("sssp", A, source, delta, dtype)
+    return distances("sssp", A, source, delta, dtype)[0]
 
 
 @of_graph
@@ -83,12 +83,12 @@ def sssp_parents(A, source: int, *, delta: float | None = None, dtype=None) -> t
     >>> parent.to_dense()
     array([0, 0, 1])
     """
-    dist = distances("sssp_parents", A, source, delta, dtype)
-    return dist, tree_of_shortest_paths(A, dist, source)
+    dist, lightest = distances("sssp_parents", A, source, delta, dtype)
+    return dist, tree_of_shortest_paths(A, dist, source, lightest)
 
 
-def distances(name: str, A: Matrix, source, delta, dtype) -> Vector:
-    """The distances; `name` is the function that messages speak of."""
+def distances(name: str, A: Matrix, source, delta, dtype) -> tuple:
+    """The distances, and the smallest weight; `name` is the function that messages speak of."""
     source = as_source(name, A, source)
     lightest, min_plus, work, dtype = to_add(name, A, dtype)
     buckets = Buckets(name, A, delta, work)
@@ -99,7 +99,7 @@ def distances(name: str, A: Matrix, source, delta, dtype) -> Vector:
         relax_in_rounds(name, A, dist, min_plus)
     else:
         _near_far(A, dist, min_plus, buckets)
-    return as_asked(name, dist, min_plus, dtype)
+    return as_asked(name, dist, min_plus, dtype), lightest
 
 
 def _near_far(A: Matrix, dist: Vector, min_plus, buckets: Buckets) -> None:
