@@ -364,6 +364,8 @@ def test_a_folder_without_sources_gets_some(folder):
         ("rowptr.i32", np.array([0, 5, 3, 8, 10], "<i4"), "offsets that rise from 0 to 10"),
         ("rowptr.i32", np.array([0, 2**31 - 1, -5, 8, 10], "<i4"), "offsets that rise from 0 to 10"),
         ("col.i32", np.array([1, 2, 3, 0, 2, 0, 1, 3, 0, 4], "<i4"), r"columns are not all in 0\.\.3"),
+        ("col.i32", np.array([1, 3, 2, 0, 2, 0, 1, 3, 0, 2], "<i4"), "columns of a row are not ascending, each once"),
+        ("col.i32", np.array([1, 2, 3, 0, 2, 0, 1, 3, 2, 2], "<i4"), "columns of a row are not ascending, each once"),
         ("w.f32", np.ones(9, "<f4"), "9 weights for 10 edges"),
         ("w.f32", np.ones(5, np.uint8), "5 bytes are no whole number of float32"),
     ],
@@ -373,6 +375,14 @@ def test_folders_that_do_not_fit(folder, name, data, message):
     data.tofile(path / name)
     with pytest.raises(FormatError, match=f"{name}: .*{message}"):
         _folder.read_folder(str(path))
+
+
+@pytest.mark.parametrize("wrong", [[], [4], [0, -1]])
+def test_folders_whose_sources_are_no_vertices(folder, wrong):
+    path, _ = folder
+    np.array(wrong, "<i4").tofile(path / "src.i32")
+    with pytest.raises(FormatError, match=r"src\.i32: wanted one vertex of 0\.\.3 or more"):
+        bench.compare([str(path)], against=[], algorithms=["bfs"], repeat=1, progress=False)
 
 
 @pytest.mark.parametrize("name", ["col.i32", "w.f32"])

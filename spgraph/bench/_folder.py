@@ -56,7 +56,10 @@ def sources(folder: str) -> list[int] | None:
     """The vertices to search from; None if the folder names none."""
     if not os.path.isfile(os.path.join(folder, SOURCES)):
         return None
-    return _array(folder, SOURCES, 0, _length(folder, SOURCES)).tolist()
+    found, n = _array(folder, SOURCES, 0, _length(folder, SOURCES)), _length(folder, ROWS) - 1
+    if not found.size or found.min() < 0 or found.max() >= n:
+        raise FormatError(os.path.join(folder, SOURCES), None, f"wanted one vertex of 0..{n - 1} or more")
+    return found.tolist()
 
 
 def read_folder(folder: str, order: str | None = None) -> Matrix:
@@ -88,6 +91,11 @@ def folder_csr(folder: str, ranks: Alone) -> Csr:
         raise FormatError(os.path.join(folder, COLUMNS), None, f"columns are not all in 0..{n - 1}")
     if first:
         indptr -= first
+    rising = indices[1:] > indices[:-1]
+    heads = indptr[1:-1]
+    rising[heads[(heads > 0) & (heads < indices.size)] - 1] = True  # from one row to the next
+    if not rising.all():
+        raise FormatError(os.path.join(folder, COLUMNS), None, "the columns of a row are not ascending, each once")
     report = Report(os.path.basename(os.path.normpath(folder)), (n, n), count, stored=count)
     return Csr(indptr, indices, weights, n, n, True, report, cuts=cuts)
 
