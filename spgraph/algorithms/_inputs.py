@@ -79,37 +79,28 @@ def as_sources(name: str, A: Matrix, sources) -> list[int]:
 
 def as_seed(name: str, seed) -> int:
     """`seed` as an integer that random numbers can start from."""
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        number = -1
-    if number < 0:
-        raise InvalidValue(f"{name}: seed is {seed!r}, wanted an integer of 0 or more")
-    return number
+    return _not_negative(name, "seed", seed)
 
 
 def as_depth(name: str, max_depth) -> int | None:
     """`max_depth` as a number of levels, or None."""
-    if max_depth is None:
-        return None
-    try:
-        depth = operator.index(max_depth)
-    except TypeError:
-        depth = -1
-    if depth < 0:
-        raise InvalidValue(f"{name}: max_depth is {max_depth!r}, wanted an integer of 0 or more, or None")
-    return depth
+    return None if max_depth is None else _not_negative(name, "max_depth", max_depth, ", or None")
 
 
 def as_steps(name: str, max_iter) -> int:
     """`max_iter` as a number of iterations."""
+    return _not_negative(name, "max_iter", max_iter)
+
+
+def _not_negative(name: str, what: str, given: Any, else_wanted: str = "") -> int:
+    """`given` as an integer of 0 or more."""
     try:
-        most = operator.index(max_iter)
+        number = operator.index(given)
     except TypeError:
-        most = -1
-    if most < 0:
-        raise InvalidValue(f"{name}: max_iter is {max_iter!r}, wanted an integer of 0 or more")
-    return most
+        number = -1
+    if number < 0:
+        raise InvalidValue(f"{name}: {what} is {given!r}, wanted an integer of 0 or more{else_wanted}")
+    return number
 
 
 def as_number(name: str, what: str, given: Any, least: float, most: float = math.inf,
