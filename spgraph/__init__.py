@@ -38,7 +38,7 @@ from spgraph.vector import Vector
 __version__ = "0.1.0"
 
 # Imported when first used: they need more than NumPy, or more time than an import should take.
-_LAZY_MODULES = ("algorithms", "bench", "generators", "io", "oracle", "partition", "tasks", "validate")
+_LAZY_MODULES = ("algorithms", "bench", "copies", "generators", "io", "oracle", "partition", "tasks", "validate")
 _LAZY_NAMES = {"Context": "spgraph.context", "estimate": "spgraph._estimate", "trace": "spgraph._trace"}
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "algorithms",
     "bench",
     "binary",
+    "copies",
     "dtypes",
     "estimate",
     "exceptions",

@@ -48,7 +48,7 @@ PARTS = {
 }  # fmt: skip
 # What an algorithm may use: names that a user has too.
 PUBLIC = {
-    "spgraph", "spgraph.matrix", "spgraph.vector", "spgraph.scalar", "spgraph.tasks", "spgraph.io",
+    "spgraph", "spgraph.matrix", "spgraph.vector", "spgraph.scalar", "spgraph.tasks", "spgraph.copies", "spgraph.io",
     "spgraph.exceptions",
 }
 HEAVY = {"numba", "scipy", "tqdm", "cupy", "graphblas", "networkx", "matplotlib", "pytest"}

@@ -1,53 +1,113 @@
-"""Searches from one source as vectors, or from many at once as the rows of matrices: what is written in two ways."""
+"""Searches from one source as a vector, or from many at once: what is written in two ways.
+
+Many are the copies of one graph, where it lies on one GPU, and else the rows of a matrix.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from spgraph import binary, monoid
 from spgraph.algorithms._vectors import zeros
+from spgraph.copies import Copies, most
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
-__all__ = ["add_up", "begin", "largest", "product", "zeros_for"]
+__all__ = ["Fronts", "fronts_of"]
 
 
-def begin(A: Matrix, starts: list[int], one: Any, dtype: np.dtype) -> Any:
-    """Only the sources, with `one` each."""
-    if len(starts) > 1:
-        return Matrix.from_coo(range(len(starts)), starts, one, dtype, nrows=len(starts), ncols=A.nrows)
-    return Vector.from_coo(starts, one, dtype, size=A.nrows)
+class Fronts:
+    """A search from one source; `start` has an entry there."""
+
+    def __init__(self, A: Matrix, starts: list[int], one: Any, dtype: np.dtype):
+        self.A, self.starts = A, starts
+        self.start = self._begin(one, dtype)
+
+    def _begin(self, one: Any, dtype: np.dtype) -> Any:
+        return Vector.from_coo(self.starts, one, dtype, size=self.A.nrows)
+
+    # by methods, which take half as long as `op(front @ A)`, with thousands of small steps
+    def along(self, front: Any, op: Any) -> Any:
+        """What comes along the edges of a front, over a semiring: an expression."""
+        return front.vxm(self.A, op)
+
+    def back(self, front: Any, op: Any) -> Any:
+        """The same against their direction."""
+        return front.vxm(self.A.T, op)
+
+    def zeros(self, dtype: np.dtype) -> Any:
+        """Zeros wherever a search may come."""
+        return zeros(dtype, self.start.size)
+
+    def largest(self, paths: Any) -> Any:
+        """The largest of the values."""
+        return paths.reduce(monoid.max).new().value
+
+    def add_up(self, total: Vector, paths: Any, dependency: Any, endpoints: bool) -> None:
+        """Add what passes through each vertex on `paths` to the total, with or without the ends of the paths."""
+        if endpoints:
+            dependency = dependency.apply(binary.plus, right=1)
+        total(binary.plus) << self._sums(dependency)
+        if endpoints:  # a source counts with every vertex that it reaches, and has been counted once
+            total(binary.plus)[self.starts] << Vector.from_dense(self._reached(paths) - 2)
+
+    def _sums(self, found: Any) -> Any:
+        return found
+
+    def _reached(self, paths: Any) -> np.ndarray:
+        return np.array([paths.nvals])
 
 
-def product(paths: Any, follow: Any) -> Callable[[Any, Any], Any]:
-    """A function of a front and a matrix: what comes along their edges, as an expression."""
-    # by methods, which take half as long as `follow(front @ A)`, with thousands of small steps
-    if isinstance(paths, Matrix):
-        return lambda front, A: front.mxm(A, follow)
-    return lambda front, A: front.vxm(A, follow)
+class _Copies(Fronts):
+    """Each search in its copy of the graph."""
+
+    def _begin(self, one: Any, dtype: np.dtype) -> Vector:
+        self.copies = Copies(self.A, len(self.starts))
+        return self.copies.vector(self.starts, one, dtype)
+
+    def along(self, front: Vector, op: Any) -> Any:
+        return self.copies.vxm(front, op)
+
+    def back(self, front: Vector, op: Any) -> Any:
+        return self.copies.vxm(front, op, transposed=True)
+
+    def _sums(self, found: Any) -> Vector:
+        return self.copies.sums(found.new())
+
+    def _reached(self, paths: Vector) -> np.ndarray:
+        return self.copies.counts(paths)[:len(self.starts)]
 
 
-def zeros_for(paths: Any, dtype: np.dtype) -> Any:
-    """Zeros of another type, in a matrix only where there are paths."""
-    if isinstance(paths, Matrix):
-        return paths.apply(binary.second, right=dtype.type(0)).new()
-    return zeros(dtype, paths.size)
+class _Rows(Fronts):
+    """Each search in a row of a matrix."""
+
+    def _begin(self, one: Any, dtype: np.dtype) -> Matrix:
+        self.paths = Matrix.from_coo(range(len(self.starts)), self.starts, one, dtype, nrows=len(self.starts),
+                                     ncols=self.A.nrows)
+        return self.paths
+
+    def along(self, front: Matrix, op: Any) -> Any:
+        return front.mxm(self.A, op)
+
+    def back(self, front: Matrix, op: Any) -> Any:
+        return front.mxm(self.A.T, op)
+
+    def zeros(self, dtype: np.dtype) -> Matrix:
+        return self.paths.apply(binary.second, right=dtype.type(0)).new()
+
+    def largest(self, paths: Matrix) -> Any:
+        return paths.reduce_scalar(monoid.max).new().value
+
+    def _sums(self, found: Any) -> Any:
+        return found.reduce_columnwise(monoid.plus)
+
+    def _reached(self, paths: Matrix) -> np.ndarray:
+        return paths.reduce_rowwise("count").new().to_coo()[1]
 
 
-def largest(paths: Any) -> Any:
-    """The largest of the values."""
-    return (paths.reduce_scalar(monoid.max) if isinstance(paths, Matrix) else paths.reduce(monoid.max)).new().value
-
-
-def add_up(total: Vector, starts: list[int], paths: Any, dependency: Any, endpoints: bool) -> None:
-    """Add what passes through each vertex on `paths` to the total, with or without the ends of the paths."""
-    batched = isinstance(paths, Matrix)
-    if endpoints:
-        dependency = dependency.apply(binary.plus, right=1)
-    total(binary.plus) << (dependency.reduce_columnwise(monoid.plus) if batched else dependency)
-    if endpoints:  # a source counts with every vertex that it reaches, and has been counted once
-        reached = paths.reduce_rowwise("count").new().to_coo()[1] if batched else np.array([paths.nvals])
-        total(binary.plus)[starts] << Vector.from_dense(reached - 2)
+def fronts_of(A: Matrix, starts: list[int], one: Any, dtype: np.dtype) -> Fronts:
+    """The searches from `starts`, each with `one` path to its source."""
+    kind = Fronts if len(starts) == 1 else _Copies if len(starts) <= most(A) else _Rows
+    return kind(A, starts, one, dtype)

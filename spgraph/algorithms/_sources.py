@@ -12,6 +12,7 @@ from spgraph import binary, tasks, unary
 from spgraph.algorithms._counts import BIAS, floats, wide
 from spgraph.algorithms._inputs import as_sources
 from spgraph.algorithms._vectors import zeros
+from spgraph.copies import most
 from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
@@ -20,6 +21,7 @@ __all__ = ["is_directed", "rescale", "starts_of", "sum_over"]
 
 TOGETHER = 1 << 20  # entries of a matrix of frontiers at most, where the choice is ours
 ROOM = 33  # bytes for a vertex and a source of those done at once
+SCRATCH = 3 << 29  # bytes for sources that a GPU does at once in copies of the graph
 MANY, ENOUGH = 256, 16  # its rows at most, and at least: with fewer, vectors are faster
 
 
@@ -44,12 +46,13 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
 
     It yields in every level, see `tasks`, and gives False, having added nothing, if paths are too many for the numbers.
     """
-    batch = _rows(A.nrows) if batch is None else _count("batch", batch, None)
+    batch = None if batch is None else _count("batch", batch, None)
 
     def work(copy, jobs):
         total, numbers = zeros(dtype, copy.nrows), floats(dtype)
-        for begin in range(0, len(jobs), batch):
-            several = jobs[begin:begin + batch]
+        at_once = batch or _at_once(copy)
+        for begin in range(0, len(jobs), at_once):
+            several = jobs[begin:begin + at_once]
             if not (yield from add(copy, several, total, numbers)):
                 numbers = wide()
                 if not (yield from add(copy, several, total, numbers)):
@@ -57,7 +60,7 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
                                        f"from a source among {several}")
         return total
 
-    if not _spreads(A, spread, len(starts), ROOM * A.nrows * batch):
+    if not _spreads(A, spread, len(starts), ROOM * A.nrows * (batch or _rows(A.nrows))):
         return tasks.finish(work(A, starts))
     total, *others = tasks.spread(A, starts, work)
     for other in others:
@@ -91,6 +94,11 @@ def _spreads(A: Matrix, spread: str, jobs: int, room: int) -> bool:
     if spread not in ("auto", "sources", "graph"):
         raise InvalidValue(f"betweenness_centrality: spread is {spread!r}, wanted 'auto', 'sources' or 'graph'")
     return spread == "sources" or (spread == "auto" and tasks.fit(A, jobs, room))
+
+
+def _at_once(A: Matrix) -> int:
+    copies = min(most(A), SCRATCH // (ROOM * max(A.nrows, 1)))
+    return 1 << copies.bit_length() - 1 if copies > 1 else _rows(A.nrows)
 
 
 def _rows(n: int) -> int:

@@ -2,8 +2,9 @@
 
 Method: U. Brandes (J. Math. Sociology 25, 2001), level by level: forward the shortest paths are counted, backward the
 dependencies added up, each by one masked product a level whose direction the engine chooses. Sources go one by one as
-vectors, or many at once as the rows of matrices (A. Buluc, J. Gilbert, IJHPCA 25, 2011); devices share them out where
-the graph fits on each, else all work on each source, see `_sources`.
+vectors, or many at once: as the rows of matrices (A. Buluc, J. Gilbert, IJHPCA 25, 2011), or on a GPU in copies of the
+graph (`spgraph.copies`). Devices share them out where the graph fits on each, else all work on each source, see
+`_sources`.
 Encoding: `paths` has an entry for what is reached, the number of shortest paths from the source; `fronts` holds the
 same by level. Instead of a dependency d(v), `share` = d(v) / paths(v) is kept: the sum of 1 / paths(w) + share(w) over
 v's successors w, in which nothing is multiplied.
@@ -19,7 +20,7 @@ import numpy as np
 
 from spgraph import binary
 from spgraph.algorithms._counts import Numbers
-from spgraph.algorithms._fronts import add_up, begin, largest, product, zeros_for
+from spgraph.algorithms._fronts import fronts_of
 from spgraph.algorithms._inputs import as_float, of_graph
 from spgraph.algorithms._sources import is_directed, rescale, starts_of, sum_over
 from spgraph.matrix import Matrix
@@ -53,8 +54,9 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
     seed : int or random.Random, optional
         Of the choice of `k` sources; a number chooses the vertices that NetworkX chooses.
     batch : int, optional
-        Sources done at once, as a matrix of frontiers with `batch` rows. Default: one by one as vectors, but many
-        where the graph is small. Results are the same within rounding.
+        Sources done at once: on a GPU up to 32 in copies of the graph, elsewhere as a matrix of frontiers with `batch`
+        rows. Default: on a GPU as many as have room, on a CPU one by one as vectors, but many where the graph is
+        small. Results are the same within rounding.
     dtype : dtype
         float64 or float32, of the result and of path counts.
     spread : {"auto", "sources", "graph"}
@@ -92,20 +94,20 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
 def _add_dependencies(A: Matrix, starts: list[int], total: Vector, numbers: Numbers, endpoints: bool):
     """Add what passes through each vertex on paths from `starts`; False, and nothing, if the counts are too large."""
     dtype, one, last, add, follow, along, passed = numbers
-    paths = begin(A, starts, one, dtype)
-    times = product(paths, follow)
+    searches = fronts_of(A, starts, one, dtype)
+    paths = searches.start
     front, fronts = paths.dup(), []
     while front.nvals:
         fronts.append(front)
-        front = times(front, A).new(mask=~paths.S)  # q<!s(paths)> = q plus.first A
+        front = searches.along(front, follow).new(mask=~paths.S)  # q<!s(paths)> = q plus.first A
         paths(binary.second) << front
         yield
-    if not largest(paths) < last:
+    if not searches.largest(paths) < last:
         return False
-    share = zeros_for(paths, dtype)
+    share = searches.zeros(dtype)
     while len(fronts) > 2:
         ended = fronts.pop().ewise_mult(share, along).new(dtype)  # e = 1 ./ paths + share
-        share(fronts[-1].S, add) << times(ended, A.T)  # share<s(level d - 1)> += e plus.first A'
+        share(fronts[-1].S, add) << searches.back(ended, follow)  # share<s(level d - 1)> += e plus.first A'
         yield
-    add_up(total, starts, paths, passed(paths & share), endpoints)  # total += paths .* share
+    searches.add_up(total, paths, passed(paths & share), endpoints)  # total += paths .* share
     return True

@@ -33,8 +33,9 @@ class MatrixBlock:
     stored pattern and values equal those of the transpose.
     """
 
-    __slots__ = ("_cuts", "_occupied", "_ranges", "_transpose", "cols", "device", "dtype", "indices", "indptr", "iso",
-                 "longest", "missed", "ncols", "nrows", "rows", "shares", "steps", "symmetric", "totals", "values")
+    __slots__ = ("_cuts", "_occupied", "_ranges", "_transpose", "cols", "copies", "device", "dtype", "indices",
+                 "indptr", "iso", "longest", "missed", "ncols", "nrows", "rows", "shares", "steps", "symmetric", "totals",
+                 "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL,
                  device: Device = HOST):
@@ -45,6 +46,13 @@ class MatrixBlock:
         self.rows = rows
         self.cols = cols
         self.clear()
+
+    width = 1  # of what is stored so many copies are seen, see `engine.lanes`
+
+    @property
+    def stored(self) -> MatrixBlock:
+        """What of copies is stored once."""
+        return self
 
     @property
     def nvals(self) -> int:
@@ -82,6 +90,7 @@ class MatrixBlock:
         self.shares = None  # of the rows, which products on a GPU keep here
         self.totals: dict = {}  # of all entries, by monoid; see engine.matrix_reduce
         self.steps: dict = {}  # products that may be run again, by statement; see engine.scatters, engine.steps_cuda
+        self.copies: dict = {}  # of it side by side, by number; see engine.lanes
         self.missed = 0  # work that the missing transpose would have saved, see engine.vector_products
         if rows is not None:
             self.rows = rows
@@ -106,7 +115,7 @@ class MatrixBlock:
         new.assume(self)
         new._transpose = None
         new._cuts = new._ranges = new.shares = None
-        new.steps = {}
+        new.steps, new.copies = {}, {}
         for name in ("indptr", "indices", "values"):
             setattr(new, name, getattr(self, name).copy())
         return new
@@ -133,7 +142,7 @@ class MatrixBlock:
             self.values = self.device.filled(self.nvals, self.values[0], self.dtype)
             self.iso = False
             self._transpose = None
-            self.steps = {}
+            self.steps, self.copies = {}, {}
         return self
 
     # ---- transpose -----------------------------------------------------------

@@ -8,6 +8,7 @@ C<M, replace> (accum)= T as the GraphBLAS C API 2.1 defines it, where `out` is C
 
 from spgraph.engine.dispatch import for_parts
 from spgraph.engine.index import Index
+from spgraph.engine.lanes import copies_of, count_of_copies, most_copies, sum_of_copies
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign, matrix_assign_line
 from spgraph.engine.matrix_build import build_matrix, matrix_coo, matrix_csr
@@ -96,6 +97,8 @@ __all__ = [
     "build_matrix",
     "build_vector",
     "combine_at",
+    "copies_of",
+    "count_of_copies",
     "forget_workspaces",
     "gather",
     "inner",
@@ -116,11 +119,13 @@ __all__ = [
     "matrix_resize",
     "matrix_select",
     "matrix_set",
+    "most_copies",
     "mxm",
     "mxv",
     "outer",
     "pointer_jump",
     "some_entries",
+    "sum_of_copies",
     "vector_assign",
     "vector_chain",
     "vector_coo",

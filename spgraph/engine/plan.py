@@ -11,9 +11,10 @@ entries, each of which costs `stop`.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple
 
-__all__ = ["CPU_COSTS", "GPU_COSTS", "Costs", "preset_limit", "push_limit"]
+__all__ = ["CPU_COSTS", "GPU_COSTS", "Costs", "of_copies", "preset_limit", "push_limit"]
 
 
 class Costs(NamedTuple):
@@ -29,6 +30,22 @@ class Costs(NamedTuple):
 CPU_COSTS = Costs(3.0, 2.0, 2.0, 0.7, 20_000.0)  # one thread of a 2-core EPYC, rmat:20
 # H100: gathers at 50 to 100 G/s, presence bytes at 1 TB/s; `stop` from pulls of BFS on rmat24-16 (H200)
 GPU_COSTS = Costs(0.020, 0.015, 0.002, 0.003, 4_000.0)
+
+
+LINES = 8  # copies whose values come with one read
+
+
+@cache
+def of_copies(costs: Costs, width: int) -> Costs:
+    """Those of so many copies of a matrix, see `engine.lanes`, which are read together when pulled.
+
+    Examples
+    --------
+    >>> of_copies(GPU_COSTS, 1) == GPU_COSTS
+    True
+    """
+    together = min(width, LINES)
+    return costs._replace(pull=costs.pull / together, stop=costs.stop / together, look=costs.look / together)
 
 
 def push_limit(rows: int, edges: int, allowed: int, early_exit: bool, threads: int, costs: Costs = CPU_COSTS,

@@ -139,7 +139,7 @@ class Product(ABC):
     def key(self, A: MatrixBlock) -> tuple:
         """What every kernel of this product depends on."""
         return (self.semiring.key, self.flipped, A.dtype, A.iso, self.u.dtype, self.u.iso, self.view.code,
-                self.view.values.dtype, A.rows.natural and A.cols.natural)
+                self.view.values.dtype, A.rows.natural and A.cols.natural, A.width)
 
     def consts(self, A: MatrixBlock) -> dict:
         """Constants that every kernel of this product takes."""

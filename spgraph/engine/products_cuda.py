@@ -17,7 +17,18 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK
 from spgraph.engine.operators import settles
 from spgraph.engine.product import Product, cast_scalar
-from spgraph.engine.queues_cuda import NO_PREFIX, WARP, Found, accumulator, blocks_for, follows, marks, pad, queue
+from spgraph.engine.queues_cuda import (
+    NO_PREFIX,
+    WARP,
+    Found,
+    accumulator,
+    blocks_for,
+    copies,
+    follows,
+    marks,
+    pad,
+    queue,
+)
 from spgraph.engine.shares_cuda import row_shares
 from spgraph.engine.steps_cuda import EMPTY_INDICES, LONG_SHARE, PullStep, PushStep
 from spgraph.engine.vector_write import differences, write
@@ -130,10 +141,10 @@ class CudaProduct(Product):
         full = not fresh and accum is not None and (self.mask is None or not self.replace) and out.nvals == out.size
         if not fresh and not (full and out.iso):
             out.writable_bitmap(full=full)
-        dense = not self.term.stops and not (A.longest is not None and A.longest <= SHORT_ROWS)
+        dense = A.width > 1 or not (self.term.stops or (A.longest is not None and A.longest <= SHORT_ROWS))
         paired = dense and self._pairs(A)
         hot, runs = _hot_values(A, u, 8 if paired else u.dtype.itemsize, self.term.dtype) if dense else NOT_HOT
-        shares = row_shares(A) if dense else None
+        shares = row_shares(A.stored) if dense else None
         step = PullStep(self, A, full=full, shares=shares, hot=hot, runs=runs, paired=_paired if paired else None,
                         hot_blocks=_hot_blocks(shares.units, device) if shares is not None and hot else None)
         step.run(A, out, u, self.view, self.changed)
@@ -160,7 +171,7 @@ class CudaProduct(Product):
         ops = self.ops(out_dtype)
         if self.filter is not None:
             ops |= self.filter.ops(out_dtype)
-        consts = {**self.consts(A), "ATOMIC": hardware_atomic(monoid), "GLANCE": settles(monoid), **consts}
+        consts = {**self.consts(A), "ATOMIC": hardware_atomic(monoid), "GLANCE": settles(monoid), **copies(A), **consts}
         if name == "pull.pull_all":
             hot = consts["HOT"]
             block = HOT_BLOCK if hot else BLOCK

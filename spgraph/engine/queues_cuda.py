@@ -16,8 +16,8 @@ from spgraph.engine.mask import EMPTY_BITS
 from spgraph.engine.operators import store
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES, unpacked
 
-__all__ = ["NO_PREFIX", "Found", "accumulator", "blocks_for", "counts_edges", "follows", "marks", "pad", "queue",
-           "unpacked"]
+__all__ = ["NO_PREFIX", "Found", "accumulator", "blocks_for", "copies", "counts_edges", "follows", "marks", "pad",
+           "queue", "unpacked"]
 
 WARP = 32
 NO_PREFIX = np.empty(0, np.int64)
@@ -27,6 +27,11 @@ LAST_EPOCH = 255
 def blocks_for(edges: int, device: Any) -> int:
     """Blocks of eight warps: 32 edges to a warp, as long as there are not more blocks than run at once."""
     return max(1, min(-(-edges // (8 * WARP)), 4 * device.multiprocessors))
+
+
+def copies(A: MatrixBlock) -> dict:
+    """The constant that kernels take for copies of a matrix, see `engine.lanes`."""
+    return {"WIDTH": str(A.width)} if A.width > 1 else {}
 
 
 def follows(A: MatrixBlock) -> bool:
@@ -59,11 +64,11 @@ def _made(u: VectorBlock, A: MatrixBlock, limit: float, edges: int | None) -> tu
     if u.format == "full":
         u.to_sparse()
     device, xp, count, iso, listed = u.device, u.device.xp, u.nvals, u.iso, u.format == "sparse"
-    key = "push queue", iso, listed
+    key = "push queue", iso, listed, A.width
     kernel = device.kernels.get(key)
     if kernel is None:
         kernel = device.kernels[key] = device.kernel("queue.make" if listed else "queue.list",
-                                                      {"VALUES": not iso}, {})
+                                                      {"VALUES": not iso, **copies(A)}, {})
     indices, prefix = xp.empty(count, index_dtype(u.size)), xp.empty(count, np.int64)
     values = EMPTY_BITS if iso else xp.empty(count, u.dtype)
     entries = u.indices if listed else u.present

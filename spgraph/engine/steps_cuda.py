@@ -138,7 +138,7 @@ class PullStep(_Step):
     A : MatrixBlock
         The one whose rows are C.
     shares : engine.shares_cuda.Shares, optional
-        Of the rows, if they are gathered whole.
+        Of the rows that are stored, if they are gathered whole, or in copies.
     hot, runs, hot_blocks
         How many of u's values a block keeps from the beginning of each run of columns, where these begin, and how many
         such blocks there are.
@@ -162,7 +162,8 @@ class PullStep(_Step):
                self.c_iso, product.replace, self._noting, self._counts, listed,
                None if fresh or accum is None else accum.key)
         pairs = {} if paired is None else product.pair_consts()
-        kernel = product.kernel(key, "pull.pull_all" if dense else "pull.pull_until", A, out.dtype, U_FULL=self.u_full,
+        name = "pull_lanes" if A.width > 1 else "pull_all" if dense else "pull_until"
+        kernel = product.kernel(key, f"pull.{name}", A, out.dtype, U_FULL=self.u_full,
                                 REPLACE=product.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=self.c_iso,
                                 FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=hot,
                                 RUNS=len(runs), BY_ROW="i" in product.term.uses, **pairs)
@@ -200,9 +201,10 @@ class PullStep(_Step):
         if shares is None:
             later = self._kernel(A.nrows, args)
         else:
-            partials, founds = empty(shares.pieces, self._term.dtype), empty(shares.pieces, np.uint8)
+            pieces, runs = shares.pieces * A.width, () if A.width > 1 else (self._runs,)
+            partials, founds = empty(pieces, self._term.dtype), empty(pieces, np.uint8)
             with device.lock:  # the giants' counters are the matrix's
-                later = self._kernel(shares.units, (*shares.args, partials, founds, shares.arrived, self._runs, *args),
+                later = self._kernel(shares.units, (*shares.args, partials, founds, shares.arrived, *runs, *args),
                                      blocks=self._hot_blocks)
         if full:
             out.set_bitmap(out.present, values, size)

@@ -18,7 +18,7 @@ from semirings import binary
 from spgraph import _record, context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView, view_mask
-from spgraph.engine.plan import CPU_COSTS, GPU_COSTS, preset_limit, push_limit
+from spgraph.engine.plan import CPU_COSTS, GPU_COSTS, of_copies, preset_limit, push_limit
 from spgraph.engine.product import Filter, Product, cast_scalar, expected_edges, occupied_rows
 from spgraph.engine.products_cpu import CpuProduct
 from spgraph.engine.vector_elementwise import vector_select
@@ -169,7 +169,7 @@ def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_
         return preset_limit(direction, rows, A.nvals, allowed, u.nvals, u.listed)
     occupied = occupied_rows(A, transposed)
     pulled = max(allowed - (rows - occupied), 0) if unvisited else allowed * occupied // max(rows, 1)
-    workers, costs = (threads(), CPU_COSTS) if on_host else (1, GPU_COSTS)
+    workers, costs = (threads(), CPU_COSTS) if on_host else (1, of_copies(GPU_COSTS, A.width))
     limit = push_limit(rows, A.nvals, pulled, stops, workers, costs, occupied)
     if A.has_transpose:
         return limit

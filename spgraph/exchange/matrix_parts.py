@@ -53,6 +53,7 @@ class MatrixParts(Parts):
         Whether it was made to be used a few times: a border would cost more to make than it saves.
     """
 
+    width = 1  # no copies, see `engine.lanes`
     __slots__ = (
         "_occupied",
         "_transpose",

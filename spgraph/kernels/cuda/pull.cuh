@@ -1,11 +1,12 @@
 // Masked SpMV as pull: every allowed row of the output gathers from its stored entries.
 //
-// Two sections for the CPU's one template. `pull_until` is its block gather_until: a thread per row, which stops at the
+// Three sections for the CPU's one template. `pull_until` is its block gather_until: a thread per row, which stops at the
 // monoid's terminal value (Beamer's bottom-up step is the case of an `any` monoid under a complemented mask); a
 // row that is not done after SERIAL entries is finished by its whole warp. `pull_all` is gather_all: a warp takes as many
 // rows as have CHUNK entries together, AHEAD entries per lane in flight, and adds them up by a segmented scan; what a step
 // costs does not depend on how long the rows are. Longer rows are gathered by a warp alone, giants (of more than `giant` entries)
-// in pieces by several. Product, mask, accumulator and write are one pass, in place on C.
+// in pieces by several. `pull_lanes` is for copies of a matrix side by side (WIDTH): the lanes of a warp are the copies of a row,
+// so that an entry's column is read once for all and the values there lie together. Product, mask, accumulator and write are one pass, in place on C.
 //
 // Data encoding: A is CSR; u is a bitmap (upresent, uvals), or full; the mask is a bitmap; C is a bitmap (cpresent, cvals) or
 // full; chpresent says which entries of C have changed, chvals gets their values. Share s of the rows is starts[s]..starts[s + 1]; piece p
@@ -60,7 +61,8 @@ template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, 
         a.chpresent[row] = is_changed;
         if (!is_changed) return;
         if constexpr (CHVALS) a.chvals[row] = now;
-        changes += 1 + (NEXT ? ((i64)load(a.indptr + row + 1) - (i64)load(a.indptr + row)) << COUNT_BITS : 0);
+        const i64 of = row_of(row);
+        changes += 1 + (NEXT ? ((i64)load(a.indptr + of + 1) - (i64)load(a.indptr + of)) << COUNT_BITS : 0);
     }
 }
 
@@ -367,6 +369,125 @@ KERNEL {
     for (i64 p = item(32); p < a.pieces; p += items(32)) piece(a, hot, p, count, changes);
     for (i64 s = item(32); s < a.shares; s += items(32))
         rows(a, hot, room, load(a.starts + s), load(a.starts + s + 1), count, changes);
+    tally(a.result, 0, count);
+    if constexpr (CHANGED) tally(a.result, 1, changes);
+    publish(a);
+}
+
+//== pull_lanes(starts, shares, giants, giant_first, piece_of, pieces, giant, partials, founds, arrived, indptr, indices, avals, upresent, uvals,
+//=             mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid) per=32 returns=2
+// GROUPS of a warp's lanes have a copy each and share the row's entries. Shares and giants are of the matrix that is stored.
+constexpr int GROUPS = 32 / WIDTH, AHEAD = 4;
+static_assert(WIDTH > 1 && WIDTH <= 32 && 32 % WIDTH == 0, "the lanes of a warp");
+
+// Takes another sum in.
+DEVICE void combine(bool& found, R_ADD& total, bool there, R_ADD other) {
+    if (!there) return;
+    total = !found || ANY ? other : ADD(total, other);
+    found = true;
+}
+
+// The sums of the groups, in all of them.
+DEVICE void join_groups(bool& found, R_ADD& total) {
+#pragma unroll
+    for (int d = 16; d >= WIDTH; d >>= 1) {
+        const R_ADD other = from_lane_xor(total, d);
+        combine(found, total, from_lane_xor(found, d), other);
+    }
+}
+
+// Whether every copy is done, in one group or another.
+DEVICE bool all_done(bool done) {
+    u32 who = __ballot_sync(FULL_WARP, done);
+#pragma unroll
+    for (int d = 16; d >= WIDTH; d >>= 1) who |= who >> d;
+    return (who | ~(FULL_WARP >> (32 - WIDTH))) == FULL_WARP;
+}
+
+// `length` entries from `first` on, of the copy whose position is p, if that is open.
+DEVICE void gather_copies(const Args& a, i64 p, bool open, i64 first, i64 length, bool& found, R_ADD& total) {
+    for (i64 base = 0; base < length; base += 32) {
+        const int count = length - base < 32 ? (int)(length - base) : 32;
+        const E_indices mine = lane() < count ? stream(a.indices + first + base + lane()) : 0;
+        for (int x = 0; x < count; x += GROUPS * AHEAD) {
+            R_MULT terms[AHEAD];
+            bool there[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                const int y = x + GROUPS * k + lane() / WIDTH;
+                const i64 column = (i64)from_lane(mine, y & 31) * WIDTH + copy_of(lane());
+                there[k] = open && y < count && term_at(a, p, first + base + y, column, terms[k]);
+            }
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) combine(found, total, there[k], (R_ADD)terms[k]);
+        }
+        if constexpr (ANY || HAS_TERMINAL)
+            if (all_done(!open || is_final(found, total))) break;
+    }
+    join_groups(found, total);
+}
+
+DEVICE void rows(const Args& a, i64 row, i64 last, i64& count, i64& changes) {
+    for (; row < last; row += 32) {
+        const i64 mine = row + lane();
+        const i64 begin = mine < last ? (i64)load(a.indptr + mine) : 0;
+        const i64 length = mine < last ? (i64)load(a.indptr + mine + 1) - begin : 0;
+        const int some = last - row < 32 ? (int)(last - row) : 32;
+        i64 p = row * WIDTH + copy_of(lane());
+        bool next = allowed(a.mpresent, a.mvals, p);
+        for (int r = 0; r < some; r++, p += WIDTH) {
+            const bool open = next;
+            if (r + 1 < some) next = allowed(a.mpresent, a.mvals, p + WIDTH);
+            const i64 first = from_lane(begin, r), entries = from_lane(length, r);
+            if (entries > a.giant) continue;
+            bool found = false;
+            R_ADD total = IDENTITY;
+            if (entries && __any_sync(FULL_WARP, open)) gather_copies(a, p, open, first, entries, found, total);
+            if (lane() < WIDTH) settle(a, p, open, found, total, count, changes);
+        }
+    }
+}
+
+// A piece of a giant, as in pull_all.
+DEVICE void piece(const Args& a, i64 number, i64& count, i64& changes) {
+    const i64 which = load(a.piece_of + number), row = load(a.giants + which);
+    const i64 first_piece = load(a.giant_first + which), pieces = load(a.giant_first + which + 1) - first_piece;
+    const i64 p = row * WIDTH + copy_of(lane());
+    const bool open = allowed(a.mpresent, a.mvals, p);
+    bool found = false;
+    R_ADD total = IDENTITY;
+    if (__any_sync(FULL_WARP, open)) {
+        const i64 first = (i64)load(a.indptr + row) + (number - first_piece) * a.giant, left = (i64)load(a.indptr + row + 1) - first;
+        gather_copies(a, p, open, first, left < a.giant ? left : a.giant, found, total);
+    }
+    if (lane() < WIDTH) {
+        poke(a.partials + number * WIDTH + lane(), total);
+        poke(a.founds + number * WIDTH + lane(), found);
+        __threadfence();
+    }
+    __syncwarp();
+    bool complete = false;
+    if (lane() == 0) {
+        complete = atomicAdd(a.arrived + which, 1u) == (u32)(pieces - 1);
+        if (complete) poke(a.arrived + which, 0);
+        __threadfence();
+    }
+    if (!__shfl_sync(FULL_WARP, complete, 0)) return;
+    found = false;
+    total = IDENTITY;
+    for (i64 q = lane() / WIDTH; q < pieces; q += GROUPS) {
+        const i64 at = (first_piece + q) * WIDTH + copy_of(lane());
+        const bool there = peek(a.founds + at);
+        combine(found, total, there, there ? peek(a.partials + at) : total);
+    }
+    join_groups(found, total);
+    if (lane() < WIDTH) settle(a, p, open, found, total, count, changes);
+}
+
+KERNEL {
+    i64 count = 0, changes = 0;
+    for (i64 number = item(32); number < a.pieces; number += items(32)) piece(a, number, count, changes);
+    for (i64 s = item(32); s < a.shares; s += items(32)) rows(a, load(a.starts + s), load(a.starts + s + 1), count, changes);
     tally(a.result, 0, count);
     if constexpr (CHANGED) tally(a.result, 1, changes);
     publish(a);

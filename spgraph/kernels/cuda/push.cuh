@@ -29,7 +29,10 @@ struct Buffer {
     E_ovals values[ROOM];
 };
 
-DEVICE i64 length_of(const Args& a, i64 row) { return (i64)load(a.begin + row + 1) - (i64)load(a.begin + row); }
+DEVICE i64 length_of(const Args& a, i64 p) {
+    const i64 row = row_of(p);
+    return (i64)load(a.begin + row + 1) - (i64)load(a.begin + row);
+}
 
 template <class B> DEVICE void flush(const Args& a, B& buffer, int count) {
     i64 before[ROOM / 32];
@@ -99,7 +102,9 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
         const i64 mine = q + lane();
         const bool there = mine < a.n;
         const i64 start = there ? (i64)load(a.prefix + mine) : edges;
-        const i64 offset = there ? (i64)load(a.begin + (i64)load(a.fidx + mine)) - start : 0;
+        const i64 source = there ? (i64)load(a.fidx + mine) : 0;
+        const i64 offset = there ? (i64)load(a.begin + row_of(source)) - start : 0;
+        const int copy = copy_of(source);
         const i64 next = q + 32 < a.n ? (i64)load(a.prefix + q + 32) : edges;
         const i64 stop = next < last ? next : last;
         const i64 far = start - e;  // of the entry's first edge, from the chunk's
@@ -129,7 +134,8 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
                     at = from_lane(offset, owner) + e + y;
                 }
                 some[k] = {q + owner, at, 0, y < all};
-                if (y < all) some[k].j = stream(a.indices + at);
+                const int of = WIDTH > 1 ? from_lane(copy, owner) : 0;
+                if (y < all) some[k].j = (E_indices)(stream(a.indices + at) * WIDTH + of);
             }
 #pragma unroll
             for (int k = 0; k < AHEAD; k++)

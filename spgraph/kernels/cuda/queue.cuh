@@ -5,6 +5,11 @@
 // Data encoding: a list is (fidx, fvals) or (oidx, ovals), without duplicates; oprefix is the running
 // sum of the row lengths along a list. One step per entry of the list (pad: per position).
 
+template <class A> DEVICE i64 length_of(const A& args, i64 p) {
+    const i64 row = row_of(p);
+    return (i64)load(args.begin + row + 1) - (i64)load(args.begin + row);
+}
+
 //== fetch(at, oidx, source, ovals)
 // Values of the list that the push before has made, whose result lies at address `at`; RESET puts the identity back.
 KERNEL {
@@ -37,7 +42,7 @@ KERNEL {
         for (int k = 0; k < AHEAD; k++) {
             const i64 q = first + k * BLOCK + threadIdx.x;
             row[k] = q < a.n ? (i64)load(a.fidx + q) : -1;
-            length[k] = q < a.n ? (i64)load(a.begin + row[k] + 1) - (i64)load(a.begin + row[k]) : 0;
+            length[k] = q < a.n ? length_of(a, row[k]) : 0;
             upto[k] = warp_scan(length[k]);
             total += (u64)from_lane(upto[k], 31) << COUNT_BITS | (u64)__popc(__ballot_sync(FULL_WARP, row[k] >= 0));
         }
@@ -83,8 +88,6 @@ DEVICE u32 sixteen(const Args& a, i64 first) {
     for (int k = 0; k < 16 && first + k < a.n; k++) bits |= (u32)(load(a.present + first + k) != 0) << k;
     return bits;
 }
-DEVICE i64 length_of(const Args& a, i64 row) { return (i64)load(a.begin + row + 1) - (i64)load(a.begin + row); }
-
 KERNEL {
     const i64 steps = (a.n + 511) / 512;
     for (i64 step = item(32); step < steps; step += items(32)) {

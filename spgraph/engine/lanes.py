@@ -1,0 +1,133 @@
+"""Many copies of one graph as one matrix, so that searches from many sources are one search, on a GPU.
+
+Data encoding: copy c of vertex v, a number of the block, has position ``v * width + c``. The matrix is the Kronecker
+product of a square block and an identity of that width; only the block is stored. The copies of a vertex lie side by
+side: a kernel reads a column once for all of them, and their values together, as a product with a dense matrix does.
+
+`CopiesBlock` is an operand of `vxm` and `mxv` on one GPU and nothing else: kernels get the arrays of the block and the
+constant WIDTH (push.cuh, queue.cuh, pull.cuh).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
+from spgraph.partition import Partition
+
+__all__ = ["MOST", "CopiesBlock", "copies_of", "count_of_copies", "most_copies", "sum_of_copies"]
+
+MOST = 32  # lanes of a warp
+
+
+def most_copies(block: MatrixBlock) -> int:
+    """How many copies products can number, a power of two."""
+    most = min(COUNT_MASK // max(block.nrows, 1), (MOST_EDGES - 1) // max(block.nvals, 1), MOST)
+    return 1 << max(most, 1).bit_length() - 1
+
+
+class CopiesBlock(MatrixBlock):
+    """The copies; see the module docstring.
+
+    Parameters
+    ----------
+    base : MatrixBlock
+        Square, on a GPU.
+    width : int
+        How many: a power of two from 2 to `most_copies`.
+    """
+
+    __slots__ = ("base", "width")
+
+    def __init__(self, base: MatrixBlock, width: int):
+        own = MatrixBlock.__new__(MatrixBlock)  # the block itself keeps its copies, and would never be freed
+        own.assume(base)
+        own.copies = {}
+        self.base, self.width = own, width
+        super().__init__(base.nrows * width, base.ncols * width, base.dtype, device=base.device)
+
+    def clear(self) -> None:
+        """Nothing has been noted of it."""
+        base = self.base
+        self.indptr, self.indices, self.values, self.iso = base.indptr, base.indices, base.values, base.iso
+        self.symmetric, self.longest = base.symmetric, base.longest
+        self._transpose = self._cuts = self._ranges = self._occupied = self.shares = None
+        self.totals, self.steps, self.copies = {}, {}, {}
+        self.missed = 0
+
+    @property
+    def stored(self) -> MatrixBlock:
+        """What of copies is stored once."""
+        return self.base
+
+    @property
+    def nvals(self) -> int:
+        """Number of entries of all copies."""
+        return self.indices.size * self.width
+
+    @property
+    def occupied(self) -> int:
+        """Number of rows that have entries."""
+        return self.base.occupied * self.width
+
+    @property
+    def has_transpose(self) -> bool:
+        """Whether the CSR of the transpose is at hand."""
+        return self.base.has_transpose
+
+    def oriented(self, transposed: bool) -> MatrixBlock:
+        """These copies, or those of the transpose."""
+        stored = self.base.oriented(transposed)
+        self.symmetric = self.base.symmetric
+        if stored is self.base:
+            return self
+        if self._transpose is None:
+            self._transpose = CopiesBlock(stored, self.width)
+            self._transpose._transpose = self
+        return self._transpose
+
+
+def copies_of(block: MatrixBlock, count: int) -> MatrixBlock:
+    """Copies of a square block whose rows and columns have one order: on a GPU seen as such, on a CPU made."""
+    if block.device.on_host or count == 1:
+        return _made(block, count)
+    width = 1 << (count - 1).bit_length()
+    found = block.copies.get(width)
+    if found is None:
+        block.oriented(True)  # now, so that both have it: a search goes there and back
+        found = block.copies[width] = CopiesBlock(block, width)
+    return found
+
+
+def _made(block: MatrixBlock, count: int) -> MatrixBlock:
+    """The copies themselves, in the same numbers."""
+    xp, n = block.device.xp, block.nrows
+    new = MatrixBlock(n * count, n * count, block.dtype, device=block.device)
+    rows = xp.repeat(xp.arange(n, dtype=np.int64), count)
+    values = None if block.iso else block.values
+    indptr, indices, values = block.device.sort.gather_rows(block.indptr, block.indices, values, rows)
+    of = xp.repeat(xp.arange(n * count, dtype=np.int64) % count, xp.diff(indptr))
+    new.set_csr(indptr, indices.astype(np.int64) * count + of, block.values if block.iso else values, iso=block.iso,
+                symmetric=block.symmetric)
+    return new
+
+
+def sum_of_copies(v: VectorBlock, width: int, order: Partition) -> VectorBlock:
+    """The sum over the copies of each vertex, in the numbers of `order`; absent ones count nothing."""
+    xp = v.device.xp
+    v.to_bitmap(expand=True)
+    v.expand()
+    values = v.values if v.format == "full" else xp.where(v.present != 0, v.values, v.dtype.type(0))
+    new = VectorBlock(v.size // width, v.dtype, order, v.device)
+    new.set_full(values.reshape(-1, width).sum(axis=1, dtype=v.dtype))
+    return new
+
+
+def count_of_copies(v: VectorBlock, width: int) -> np.ndarray:
+    """How many entries each copy has, on the host."""
+    if v.format == "full":
+        return np.full(width, v.size // width)
+    xp = v.device.xp
+    where = xp.flatnonzero(v.present) if v.format == "bitmap" else v.indices
+    return np.asarray(v.device.to_host(xp.bincount(where % width, minlength=width)))
