@@ -34,8 +34,8 @@ class MatrixBlock:
     """
 
     __slots__ = ("_cuts", "_occupied", "_ranges", "_transpose", "cols", "copies", "device", "dtype", "indices",
-                 "indptr", "iso", "longest", "missed", "ncols", "nrows", "rows", "shares", "steps", "symmetric", "totals",
-                 "values")
+                 "indptr", "iso", "longest", "missed", "ncols", "nrows", "rows", "shares", "steps", "symmetric",
+                 "totals", "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL,
                  device: Device = HOST):

@@ -5,7 +5,7 @@ product of a square block and an identity of that width; only the block is store
 side: a kernel reads a column once for all of them, and their values together, as a product with a dense matrix does.
 
 `CopiesBlock` is an operand of `vxm` and `mxv` on one GPU and nothing else: kernels get the arrays of the block and the
-constant WIDTH (push.cuh, queue.cuh, pull.cuh).
+constant COPIES (push.cuh, queue.cuh, pull.cuh).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def blocks_for(edges: int, device: Any) -> int:
 
 def copies(A: MatrixBlock) -> dict:
     """The constant that kernels take for copies of a matrix, see `engine.lanes`."""
-    return {"WIDTH": str(A.width)} if A.width > 1 else {}
+    return {"COPIES": str(A.width)} if A.width > 1 else {}
 
 
 def follows(A: MatrixBlock) -> bool:

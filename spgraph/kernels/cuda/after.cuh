@@ -4,13 +4,13 @@
 // 1 add, 2 min, 3 max, 4 or, 5 and, 6 xor, 7 and 8 min and max of floats that pass over NaN; 0: compare and swap. GLANCE (likewise, false if not given) says that what changes
 // nothing now never will: then the first look may see an old value, such as the nearest cache has.
 
-// A kernel may see WIDTH copies of a matrix side by side (`engine.lanes`): position p is copy p % WIDTH of row or column
-// p / WIDTH of the one that is stored.
-#ifndef WIDTH
-#define WIDTH 1
+// A kernel may see COPIES copies of a matrix side by side (`engine.lanes`): position p is copy p % COPIES of row or column
+// p / COPIES of the one that is stored.
+#ifndef COPIES
+#define COPIES 1
 #endif
-DEVICE i64 row_of(i64 p) { return WIDTH == 1 ? p : (i64)((u64)p / WIDTH); }
-DEVICE int copy_of(i64 p) { return (int)((u64)p % WIDTH); }
+DEVICE i64 row_of(i64 p) { return COPIES == 1 ? p : (i64)((u64)p / COPIES); }
+DEVICE int copy_of(i64 p) { return (int)((u64)p % COPIES); }
 
 // May position n be written? For kernels with the constants MASKED, COMPLEMENT, VALUED, M_FULL.
 template <class P, class V> DEVICE bool allowed(const P& present, const V& values, i64 n) {

@@ -5,7 +5,7 @@
 // row that is not done after SERIAL entries is finished by its whole warp. `pull_all` is gather_all: a warp takes as many
 // rows as have CHUNK entries together, AHEAD entries per lane in flight, and adds them up by a segmented scan; what a step
 // costs does not depend on how long the rows are. Longer rows are gathered by a warp alone, giants (of more than `giant` entries)
-// in pieces by several. `pull_lanes` is for copies of a matrix side by side (WIDTH): the lanes of a warp are the copies of a row,
+// in pieces by several. `pull_lanes` is for copies of a matrix side by side (COPIES): the lanes of a warp are the copies of a row,
 // so that an entry's column is read once for all and the values there lie together. Product, mask, accumulator and write are one pass, in place on C.
 //
 // Data encoding: A is CSR; u is a bitmap (upresent, uvals), or full; the mask is a bitmap; C is a bitmap (cpresent, cvals) or
@@ -377,8 +377,8 @@ KERNEL {
 //== pull_lanes(starts, shares, giants, giant_first, piece_of, pieces, giant, partials, founds, arrived, indptr, indices, avals, upresent, uvals,
 //=             mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid) per=32 returns=2
 // GROUPS of a warp's lanes have a copy each and share the row's entries. Shares and giants are of the matrix that is stored.
-constexpr int GROUPS = 32 / WIDTH, AHEAD = 4;
-static_assert(WIDTH > 1 && WIDTH <= 32 && 32 % WIDTH == 0, "the lanes of a warp");
+constexpr int GROUPS = 32 / COPIES, AHEAD = 4;
+static_assert(COPIES > 1 && COPIES <= 32 && 32 % COPIES == 0, "the lanes of a warp");
 
 // Takes another sum in.
 DEVICE void combine(bool& found, R_ADD& total, bool there, R_ADD other) {
@@ -390,7 +390,7 @@ DEVICE void combine(bool& found, R_ADD& total, bool there, R_ADD other) {
 // The sums of the groups, in all of them.
 DEVICE void join_groups(bool& found, R_ADD& total) {
 #pragma unroll
-    for (int d = 16; d >= WIDTH; d >>= 1) {
+    for (int d = 16; d >= COPIES; d >>= 1) {
         const R_ADD other = from_lane_xor(total, d);
         combine(found, total, from_lane_xor(found, d), other);
     }
@@ -400,8 +400,8 @@ DEVICE void join_groups(bool& found, R_ADD& total) {
 DEVICE bool all_done(bool done) {
     u32 who = __ballot_sync(FULL_WARP, done);
 #pragma unroll
-    for (int d = 16; d >= WIDTH; d >>= 1) who |= who >> d;
-    return (who | ~(FULL_WARP >> (32 - WIDTH))) == FULL_WARP;
+    for (int d = 16; d >= COPIES; d >>= 1) who |= who >> d;
+    return (who | ~(FULL_WARP >> (32 - COPIES))) == FULL_WARP;
 }
 
 // `length` entries from `first` on, of the copy whose position is p, if that is open.
@@ -414,8 +414,8 @@ DEVICE void gather_copies(const Args& a, i64 p, bool open, i64 first, i64 length
             bool there[AHEAD];
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) {
-                const int y = x + GROUPS * k + lane() / WIDTH;
-                const i64 column = (i64)from_lane(mine, y & 31) * WIDTH + copy_of(lane());
+                const int y = x + GROUPS * k + lane() / COPIES;
+                const i64 column = (i64)from_lane(mine, y & 31) * COPIES + copy_of(lane());
                 there[k] = open && y < count && term_at(a, p, first + base + y, column, terms[k]);
             }
 #pragma unroll
@@ -433,17 +433,17 @@ DEVICE void rows(const Args& a, i64 row, i64 last, i64& count, i64& changes) {
         const i64 begin = mine < last ? (i64)load(a.indptr + mine) : 0;
         const i64 length = mine < last ? (i64)load(a.indptr + mine + 1) - begin : 0;
         const int some = last - row < 32 ? (int)(last - row) : 32;
-        i64 p = row * WIDTH + copy_of(lane());
+        i64 p = row * COPIES + copy_of(lane());
         bool next = allowed(a.mpresent, a.mvals, p);
-        for (int r = 0; r < some; r++, p += WIDTH) {
+        for (int r = 0; r < some; r++, p += COPIES) {
             const bool open = next;
-            if (r + 1 < some) next = allowed(a.mpresent, a.mvals, p + WIDTH);
+            if (r + 1 < some) next = allowed(a.mpresent, a.mvals, p + COPIES);
             const i64 first = from_lane(begin, r), entries = from_lane(length, r);
             if (entries > a.giant) continue;
             bool found = false;
             R_ADD total = IDENTITY;
             if (entries && __any_sync(FULL_WARP, open)) gather_copies(a, p, open, first, entries, found, total);
-            if (lane() < WIDTH) settle(a, p, open, found, total, count, changes);
+            if (lane() < COPIES) settle(a, p, open, found, total, count, changes);
         }
     }
 }
@@ -452,7 +452,7 @@ DEVICE void rows(const Args& a, i64 row, i64 last, i64& count, i64& changes) {
 DEVICE void piece(const Args& a, i64 number, i64& count, i64& changes) {
     const i64 which = load(a.piece_of + number), row = load(a.giants + which);
     const i64 first_piece = load(a.giant_first + which), pieces = load(a.giant_first + which + 1) - first_piece;
-    const i64 p = row * WIDTH + copy_of(lane());
+    const i64 p = row * COPIES + copy_of(lane());
     const bool open = allowed(a.mpresent, a.mvals, p);
     bool found = false;
     R_ADD total = IDENTITY;
@@ -460,9 +460,9 @@ DEVICE void piece(const Args& a, i64 number, i64& count, i64& changes) {
         const i64 first = (i64)load(a.indptr + row) + (number - first_piece) * a.giant, left = (i64)load(a.indptr + row + 1) - first;
         gather_copies(a, p, open, first, left < a.giant ? left : a.giant, found, total);
     }
-    if (lane() < WIDTH) {
-        poke(a.partials + number * WIDTH + lane(), total);
-        poke(a.founds + number * WIDTH + lane(), found);
+    if (lane() < COPIES) {
+        poke(a.partials + number * COPIES + lane(), total);
+        poke(a.founds + number * COPIES + lane(), found);
         __threadfence();
     }
     __syncwarp();
@@ -475,13 +475,13 @@ DEVICE void piece(const Args& a, i64 number, i64& count, i64& changes) {
     if (!__shfl_sync(FULL_WARP, complete, 0)) return;
     found = false;
     total = IDENTITY;
-    for (i64 q = lane() / WIDTH; q < pieces; q += GROUPS) {
-        const i64 at = (first_piece + q) * WIDTH + copy_of(lane());
+    for (i64 q = lane() / COPIES; q < pieces; q += GROUPS) {
+        const i64 at = (first_piece + q) * COPIES + copy_of(lane());
         const bool there = peek(a.founds + at);
         combine(found, total, there, there ? peek(a.partials + at) : total);
     }
     join_groups(found, total);
-    if (lane() < WIDTH) settle(a, p, open, found, total, count, changes);
+    if (lane() < COPIES) settle(a, p, open, found, total, count, changes);
 }
 
 KERNEL {

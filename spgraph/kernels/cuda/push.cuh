@@ -134,8 +134,8 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
                     at = from_lane(offset, owner) + e + y;
                 }
                 some[k] = {q + owner, at, 0, y < all};
-                const int of = WIDTH > 1 ? from_lane(copy, owner) : 0;
-                if (y < all) some[k].j = (E_indices)(stream(a.indices + at) * WIDTH + of);
+                const int of = COPIES > 1 ? from_lane(copy, owner) : 0;
+                if (y < all) some[k].j = (E_indices)(stream(a.indices + at) * COPIES + of);
             }
 #pragma unroll
             for (int k = 0; k < AHEAD; k++)
