@@ -21,8 +21,10 @@ from spgraph.vector import Vector
 __all__ = ["Copies", "most"]
 
 
-def most(A: Matrix) -> int:
+def most(A: Matrix, room: int = 0) -> int:
     """How many copies of a graph are stored as one: a power of two up to 32 on one GPU, elsewhere 1.
+
+    With `room`, so many that as many bytes for each vertex of each copy fit in half of the memory that is free.
 
     Examples
     --------
@@ -32,7 +34,7 @@ def most(A: Matrix) -> int:
     """
     if A._device.group is not None or A._device.on_host:
         return 1
-    return engine.most_copies(A._block)
+    return engine.most_copies(A._block, room)
 
 
 class Copies:
@@ -86,7 +88,7 @@ class Copies:
         self._order = A._block.rows  # as it is now
         self._matrix = Matrix._wrap(engine.copies_of(A._block, wanted))
         self.size = self._matrix.nrows
-        self.width = self.size // A.nrows if A.nrows else wanted
+        self.width = max(self._matrix._block.width, wanted)
 
     def vector(self, vertices: Any, value: Any, dtype: Any) -> Vector:
         """A Vector with one entry for each copy asked for: ``vertices[c]`` of copy c has `value`.

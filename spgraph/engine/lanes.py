@@ -21,9 +21,11 @@ __all__ = ["MOST", "CopiesBlock", "copies_of", "count_of_copies", "most_copies",
 MOST = 32  # lanes of a warp
 
 
-def most_copies(block: MatrixBlock) -> int:
-    """How many copies products can number, a power of two."""
+def most_copies(block: MatrixBlock, room: int = 0) -> int:
+    """How many copies products can number, a power of two; with `room` bytes for each of their rows in free memory."""
     most = min(COUNT_MASK // max(block.nrows, 1), (MOST_EDGES - 1) // max(block.nvals, 1), MOST)
+    if room:
+        most = min(most, block.device.memory().free // (2 * room * max(block.nrows, 1)))
     return 1 << max(most, 1).bit_length() - 1
 
 
