@@ -4,6 +4,8 @@ A search from one source leaves a GPU idle in most of its steps, which find litt
 between them, are searched together: the vectors are longer, the steps as many as the longest search has. On a GPU the
 graph is stored once and an edge is read once for all copies, as a product with a dense matrix does it; see
 `spgraph.engine.lanes`. On a CPU the copies are made, and cost their memory.
+
+Source: M. Then et al., The more the merrier: efficient multi-source graph traversal, VLDB 2014, for breadth-first search.
 """
 
 from __future__ import annotations

@@ -218,6 +218,25 @@ def pull_sums(draw: Draw) -> list:
 
 
 @case
+def copies(draw: Draw) -> list:
+    """Products with copies of a graph side by side, in either direction."""
+    A = draw.matrix(90, 90, draw.pick(["INT64", "FP32", "BOOL"]), degree=draw.pick([1, 8]), symmetric=draw.chance(0.5))
+    both = sg.copies.Copies(A, draw.pick([2, 4, 16, 32]))
+    results = []
+    for names in (("plus_times", "min_plus", "plus_pair", "max_first"), ("any_pair", "any_first", "lor_land")):
+        op, share = getattr(semiring, draw.pick(names)), draw.pick([0.01, 0.5, 1.0])
+        u = draw.vector(both.size, draw.pick(["FP32", "BOOL"]), share=share)
+        mask = draw.vector(both.size, "BOOL", share=0.5)
+        back = draw.chance(0.5)
+        for direction in ("push", "pull"):
+            with sg.Context(direction=direction):
+                found = draw.vector(both.size, "FP32", share=0.4)
+                found(mask.S, binary.plus) << both.vxm(u, op, transposed=back)
+                results += [both.vxm(u, op, transposed=back).new(mask=~mask.S), found]
+    return results
+
+
+@case
 def relax(draw: Draw) -> list:
     """The accumulator is the monoid's operator, what changed is wanted: SSSP's step, several times."""
     A = draw.matrix(300, 300, draw.pick(["INT64", "UINT16", "FP32", "FP64", "INT8"]), iso=False)

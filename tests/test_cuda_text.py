@@ -96,6 +96,7 @@ OWN = {
     "pointers.check": "a copy for jump; jump_within of the CPU checks as it goes",
     "pointers.combine_far": "into the memory of other GPUs; parts of the CPU send messages",
     "pointers.jump": "halves paths; the CPU goes upwards, range by range (jump_within, jump_below)",
+    "pull.pull_lanes": "copies of a graph that is stored once; the CPU makes them",
     "queue.fetch": "values of push's list once it is known; the CPU has them at hand",
     "queue.pad": "padding that lets pull skip the bitmap",
     "queue.list": "a bitmap as a list with the running sum that push shares edges by",

@@ -169,7 +169,7 @@ SURFACE = {
     "spgraph": {
         "Context", "Matrix", "Scalar", "Vector", "agg", "algorithms", "bench", "binary", "dtypes", "estimate",
         "exceptions", "generators", "indexunary", "io", "monoid", "op", "oracle", "partition", "replace", "select",
-        "semiring", "tasks", "trace", "unary", "validate",
+        "semiring", "tasks", "trace", "unary", "validate", "copies",
     },
     "spgraph.algorithms": {
         "IteratedVector", "PageRank", "average_clustering", "bellman_ford", "betweenness_centrality", "bfs",
