@@ -5,7 +5,7 @@ between them, are searched together: the vectors are longer, the steps as many a
 graph is stored once and an edge is read once for all copies, as a product with a dense matrix does it; see
 `spgraph.engine.lanes`. On a CPU the copies are made, and cost their memory.
 
-Source: M. Then et al., The more the merrier: efficient multi-source graph traversal, VLDB 2014, for breadth-first search.
+Source: M. Then et al., The more the merrier: efficient multi-source graph traversal, VLDB 2014 (breadth-first search).
 """
 
 from __future__ import annotations
@@ -70,6 +70,9 @@ class Copies:
     ...     found(sg.binary.plus) << copies.vxm(found, sg.semiring.plus_first)
     >>> copies.sums(found).to_dense(), copies.counts(found)
     (array([2, 3, 3, 2]), array([3, 3]))
+    >>> copies.rows(found).to_dense(fill_value=0)
+    array([[2, 2, 1, 0],
+           [0, 1, 2, 2]])
     """
 
     def __init__(self, A: Matrix, count: int):
@@ -124,6 +127,11 @@ class Copies:
     def counts(self, v: Vector) -> np.ndarray:
         """How many entries a Vector over all of them has in each copy."""
         return engine.count_of_copies(self._checked("counts", v), self.width)
+
+    def rows(self, v: Vector, count: int | None = None) -> Matrix:
+        """A Vector over all of them as a Matrix whose row c has the entries of copy c, of the first `count` only."""
+        count = self.width if count is None else count
+        return Matrix._wrap(engine.rows_of_copies(self._checked("rows", v), self.width, count, self._order))
 
     def _checked(self, name: str, v: Vector) -> Any:
         if v.size != self.size or v._device is not self._graph._device:

@@ -113,6 +113,11 @@ def test_searches_are_those_of_single_copies(cuda, name, order):
             np.testing.assert_array_equal(copies.sums(level).to_dense(), want)
             np.testing.assert_array_equal(copies.counts(level)[: len(sources)], [one.nvals for one in alone])
             assert not copies.counts(level)[len(sources) :].any()
+            rows, each = copies.rows(level, len(sources)), sg.algorithms.bfs_from_each(A, sources)
+            assert rows.isequal(each)
+            assert rows.shape == (len(sources), graph.n)
+            assert all(rows[c, :].new().isequal(one) for c, one in enumerate(alone))
+            assert copies.rows(level).nvals == level.nvals
 
 
 @pytest.mark.parametrize("batch", [2, 3, 16, 32, 40])

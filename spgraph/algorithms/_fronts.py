@@ -17,6 +17,8 @@ from spgraph.vector import Vector
 
 __all__ = ["Fronts", "fronts_of"]
 
+LEAST_ROOM = 16  # bytes for each vertex that a search in a copy takes
+
 
 class Fronts:
     """A search from one source; `start` has an entry there."""
@@ -53,6 +55,12 @@ class Fronts:
         if endpoints:  # a source counts with every vertex that it reaches, and has been counted once
             total(binary.plus)[self.starts] << Vector.from_dense(self._reached(paths) - 2)
 
+    def rows(self, found: Any) -> Matrix:
+        """What each search has found as a row of a Matrix."""
+        row = Matrix(found.dtype, 1, found.size)
+        row[0, :] << found
+        return row
+
     def _sums(self, found: Any) -> Any:
         return found
 
@@ -72,6 +80,9 @@ class _Copies(Fronts):
 
     def back(self, front: Vector, op: Any) -> Any:
         return self.copies.vxm(front, op, transposed=True)
+
+    def rows(self, found: Vector) -> Matrix:
+        return self.copies.rows(found, len(self.starts))
 
     def _sums(self, found: Any) -> Vector:
         return self.copies.sums(found.new())
@@ -100,6 +111,9 @@ class _Rows(Fronts):
     def largest(self, paths: Matrix) -> Any:
         return paths.reduce_scalar(monoid.max).new().value
 
+    def rows(self, found: Matrix) -> Matrix:
+        return found
+
     def _sums(self, found: Any) -> Any:
         return found.reduce_columnwise(monoid.plus)
 
@@ -109,5 +123,5 @@ class _Rows(Fronts):
 
 def fronts_of(A: Matrix, starts: list[int], one: Any, dtype: np.dtype) -> Fronts:
     """The searches from `starts`, each with `one` path to its source."""
-    kind = Fronts if len(starts) == 1 else _Copies if len(starts) <= most(A) else _Rows
+    kind = Fronts if len(starts) == 1 else _Copies if 1 < len(starts) <= most(A, LEAST_ROOM) else _Rows
     return kind(A, starts, one, dtype)

@@ -1,7 +1,7 @@
 """Breadth-first search from several sources at once.
 
-Method: as `bfs`, with a matrix of frontiers, one row a source (A. Buluc, J. Gilbert, IJHPCA 25, 2011), or with one
-frontier that starts in all of them.
+Method: as `bfs`, with a matrix of frontiers, one row a source (A. Buluc, J. Gilbert, IJHPCA 25, 2011), on a GPU with
+one frontier over copies of the graph (`spgraph.copies`), or with one frontier that starts in all of them.
 Encoding: a level is an entry; what is not reached has none.
 Work: O(n + m) for each source, or once; border values: the frontiers, once per level.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from spgraph import semiring
+from spgraph.algorithms._fronts import fronts_of
 from spgraph.algorithms._inputs import as_depth, as_sources, of_graph
 from spgraph.algorithms.bfs import any_next
 from spgraph.matrix import Matrix
@@ -53,15 +54,15 @@ def bfs_from_each(A, sources, *, max_depth: int | None = None) -> Matrix:
     """
     sources = as_sources("bfs_from_each", A, sources)
     max_depth = as_depth("bfs_from_each", max_depth)
-    level = Matrix.from_coo(np.arange(len(sources)), np.array(sources, np.int64), 0, np.int32, nrows=len(sources),
-                            ncols=A.nrows)
+    searches = fronts_of(A, sources, 0, np.dtype(np.int32))
+    level = searches.start
     front = level.dup(bool)
     depth = 0
     while front.nvals and depth != max_depth:
         depth += 1
-        front(~level.S, replace=True) << front.mxm(A, semiring.any_pair[bool])  # q<!s(level)> = q any.pair A
+        front(~level.S, replace=True) << searches.along(front, semiring.any_pair[bool])  # q<!s(level)> = q any.pair A
         level(front.S) << depth
-    return level
+    return searches.rows(level)
 
 
 @of_graph

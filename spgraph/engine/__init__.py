@@ -8,7 +8,7 @@ C<M, replace> (accum)= T as the GraphBLAS C API 2.1 defines it, where `out` is C
 
 from spgraph.engine.dispatch import for_parts
 from spgraph.engine.index import Index
-from spgraph.engine.lanes import copies_of, count_of_copies, most_copies, sum_of_copies
+from spgraph.engine.lanes import copies_of, count_of_copies, most_copies, rows_of_copies, sum_of_copies
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign, matrix_assign_line
 from spgraph.engine.matrix_build import build_matrix, matrix_coo, matrix_csr
@@ -124,6 +124,7 @@ __all__ = [
     "mxv",
     "outer",
     "pointer_jump",
+    "rows_of_copies",
     "some_entries",
     "sum_of_copies",
     "vector_assign",

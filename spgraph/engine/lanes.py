@@ -13,10 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.engine.matrix_build import build_matrix
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 from spgraph.partition import Partition
 
-__all__ = ["MOST", "CopiesBlock", "copies_of", "count_of_copies", "most_copies", "sum_of_copies"]
+__all__ = ["MOST", "CopiesBlock", "copies_of", "count_of_copies", "most_copies", "rows_of_copies", "sum_of_copies"]
 
 MOST = 32  # lanes of a warp
 
@@ -124,6 +125,17 @@ def sum_of_copies(v: VectorBlock, width: int, order: Partition) -> VectorBlock:
     new = VectorBlock(v.size // width, v.dtype, order, v.device)
     new.set_full(values.reshape(-1, width).sum(axis=1, dtype=v.dtype))
     return new
+
+
+def rows_of_copies(v: VectorBlock, width: int, count: int, order: Partition) -> MatrixBlock:
+    """The entries of the first `count` copies as rows of a matrix."""
+    places, values = v.coo()
+    rows = places % width
+    if count < width:
+        kept = rows < count
+        places, values, rows = places[kept], values[kept], rows[kept]
+    vertices = order.globals_of(places // width)
+    return build_matrix(count, v.size // width, rows, vertices, values, v.dtype, device=v.device)
 
 
 def count_of_copies(v: VectorBlock, width: int) -> np.ndarray:
