@@ -14,7 +14,7 @@ import spgraph as sg
 from semirings import binary, monoid, select
 from spgraph import engine
 from spgraph.block import VectorBlock
-from spgraph.engine import Apply, Ewise, Index, Leaf, Mask
+from spgraph.engine import Apply, Ewise, Index, Leaf, Mask, queues_cuda
 from spgraph.engine.mask import view_mask
 from spgraph.kernels.cuda.launch import Pending
 from spgraph.kernels.device import HOST
@@ -281,3 +281,14 @@ def test_a_pending_block_can_be_pickled(vectors, cuda, make):
         pytest.skip("the emulated device's arrays are not pickled")
     block, ids = make(vectors)
     assert engine.vector_coo(pickle.loads(pickle.dumps(block)))[0].tolist() == ids
+
+
+def test_what_pushes_keep_on_a_device_is_bounded(cuda):
+    """Marks and accumulators of sizes that nobody uses any more go, and the answers stay."""
+    with sg.Context(cuda, direction="push"):
+        for size in [*range(10, 40), 10]:
+            A = sg.Matrix.from_coo(range(size - 1), range(1, size), 2, nrows=size, ncols=size)
+            u = sg.Vector.from_coo([0, 3], [5, 7], size=size)
+            assert u.vxm(A, sg.semiring.plus_times).new().to_dict() == {1: 10, 4: 14}
+        for kind in ("marks", "accumulators"):
+            assert 2 <= len(cuda.kernels[kind]) <= queues_cuda.MOST_KEPT

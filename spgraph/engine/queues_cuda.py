@@ -22,6 +22,7 @@ __all__ = ["NO_PREFIX", "Found", "accumulator", "blocks_for", "copies", "counts_
 WARP = 32
 NO_PREFIX = np.empty(0, np.int64)
 LAST_EPOCH = 255
+MOST_KEPT = 16  # arrays of a device that pushes find as they left them, of each kind
 
 
 def blocks_for(edges: int, device: Any) -> int:
@@ -128,24 +129,33 @@ class Found:
 
 def marks(device: Any, size: int) -> tuple[Any, int]:
     """A byte per position and the number that marks those that this push has found; only every 255th clears."""
-    key = "marks", size
-    found, epoch = device.kernels.get(key, (None, 0))
+    kept = device.kernels.setdefault("marks", {})
+    found, epoch = kept.pop(size, (None, 0))
     if found is None:
         found = device.xp.zeros(-(-size // 4) * 4, np.uint8)  # whole words, see set_mark
     elif epoch == LAST_EPOCH:
         device.clear(found)
         epoch = 0
-    device.kernels[key] = found, epoch + 1
+    _keep(kept, size, (found, epoch + 1))
     return found, epoch + 1
 
 
 def accumulator(device: Any, size: int, monoid, dtype) -> Any:
     """A value per position, all the identity; pushes leave it so."""
-    key = "acc", size, monoid.start.tobytes(), dtype
-    values = device.kernels.get(key)
+    kept = device.kernels.setdefault("accumulators", {})
+    key = size, monoid.start.tobytes(), dtype
+    values = kept.pop(key, None)
     if values is None:
-        values = device.kernels[key] = device.filled(size, monoid.start, dtype)
+        values = device.filled(size, monoid.start, dtype)
+    _keep(kept, key, values)
     return values
+
+
+def _keep(kept: dict, key: Any, found: Any) -> None:
+    """Put it last; what has not been used for longest goes."""
+    kept[key] = found
+    if len(kept) > MOST_KEPT:
+        del kept[next(iter(kept))]
 
 
 def pad(out: VectorBlock, identity) -> None:
