@@ -218,7 +218,7 @@ def test_a_bitmap_becomes_a_list_to_push_from(cuda, size, iso):
     present = rng.random(size) < 0.4
     lengths = rng.integers(0, 5, size)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    A = SimpleNamespace(indptr=cuda.to_device(indptr), nvals=int(indptr[-1]), ncols=size)
+    A = SimpleNamespace(width=1, indptr=cuda.to_device(indptr), nvals=int(indptr[-1]), ncols=size)
     u = VectorBlock(size, np.int64, device=cuda)
     values = np.array([7]) if iso else cuda.to_device(np.arange(size) * 3)
     u.set_bitmap(cuda.to_device(present.astype(np.uint8)), values, int(present.sum()), iso=iso)
