@@ -54,9 +54,9 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
     seed : int or random.Random, optional
         Of the choice of `k` sources; a number chooses the vertices that NetworkX chooses.
     batch : int, optional
-        Sources done at once: on a GPU up to 32 in copies of the graph, elsewhere as a matrix of frontiers with `batch`
-        rows. Default: on a GPU as many as have room, on a CPU one by one as vectors, but many where the graph is
-        small. Results are the same within rounding.
+        Sources done at once: on a GPU up to 32 in copies of the graph, else as a matrix of frontiers with `batch`
+        rows. Default: many where the graph is small, on a GPU as many copies as have room, else one by one as
+        vectors. Results are the same within rounding.
     dtype : dtype
         float64 or float32, of the result and of path counts.
     spread : {"auto", "sources", "graph"}
