@@ -41,7 +41,7 @@ def test_from_matrix(agree, data):
 
 @given(data=st.data())
 def test_select_of_an_extraction(agree, data):
-    """Positions are those of what was extracted."""
+    """Positions are those of what was extracted. The thunk has the matrix's type: see test_oracle_apply."""
     m, n = data.draw(st.tuples(sizes, sizes))
     spec, flip, thunk = data.draw(matrices(m, n)), data.draw(st.booleans()), data.draw(st.integers(-2, 2))
     at_rows, at_cols = data.draw(index_lists(m, repeat=True)), data.draw(index_lists(n, repeat=True))
@@ -53,7 +53,8 @@ def test_select_of_an_extraction(agree, data):
         source = A.T.new().T if flip else A
         write.into(gb, C) << gb.select.triu(source[at_rows, at_cols], thunk)
         part = A[at_rows, at_cols]
-        return C, gb.select.offdiag(part).new(), part.new(), gb.select.valueeq(A.T[at_cols, at_rows], 1).new()
+        one = gb.Scalar.from_value(1, dtype=A.dtype)
+        return C, gb.select.offdiag(part).new(), part.new(), gb.select.valueeq(A.T[at_cols, at_rows], one).new()
 
     agree(extract)
 

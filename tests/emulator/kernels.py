@@ -83,6 +83,8 @@ class Function:
     def __call__(self, blocks: int, threads: int, arguments: int) -> None:
         mode = sanitizer()
         copies = blocks if mode else 1
+        if mode:
+            _Log.begin()
         if len(self._copies) < copies:
             self._load(copies)
         message = ctypes.create_string_buffer(1000)
@@ -117,11 +119,23 @@ class _Log:
     """What the sanitizer has written."""
 
     read = 0
+    begun = False
+
+    @classmethod
+    def begin(cls) -> None:
+        """Before the first launch: what an earlier process of this number has left is not ours."""
+        if not cls.begun:
+            cls.path().unlink(missing_ok=True)
+            cls.begun = True
+
+    @staticmethod
+    def path() -> Path:
+        return Path(f"{os.environ['SPGRAPH_EMULATOR_LOG']}.{os.getpid()}")
 
     @classmethod
     def news(cls) -> str:
         """What it has written since the last time."""
-        path = Path(f"{os.environ['SPGRAPH_EMULATOR_LOG']}.{os.getpid()}")
+        path = cls.path()
         if not path.exists():
             return ""
         text = path.read_text("utf-8", "replace")
