@@ -140,6 +140,7 @@ def estimate(
     >>> e.graph.tolist()
     [17825796, 17825796, 17825796, 17825796]
     """
+    context.check_partition("estimate", partition)
     shape, there = (0, 0), False
     if device is not None and devices is not None:
         raise TypeError("estimate: device and devices were given, but one of them was wanted")

@@ -27,7 +27,7 @@ from spgraph.kernels.device import HOST, Device, get_device
 from spgraph.kernels.memory import parse_limit
 from spgraph.partition import names as partitions
 
-__all__ = ["HOST", "Context", "Device", "current", "device", "find_device", "on", "set_default"]
+__all__ = ["HOST", "Context", "Device", "check_partition", "current", "device", "find_device", "on", "set_default"]
 
 DIRECTIONS = ("auto", "push", "pull", "gap", "lagraph", "gunrock")
 ORDERS = ("natural", "degree")
@@ -107,11 +107,7 @@ class Context:
             raise InvalidValue(f"Context: threads is {threads!r}, wanted a positive integer or None")
         _one_of("direction", direction, DIRECTIONS)
         _one_of("order", order, ORDERS)
-        if isinstance(partition, str):
-            _one_of("partition", partition, partitions())
-        elif partition is not None and not callable(partition) and np.ndim(partition) != 1:
-            raise InvalidValue(f"Context: partition is {partition!r}, wanted a name ({', '.join(partitions())}), a "
-                               "function or an array with a part for every vertex")
+        check_partition("Context", partition)
         if duplicate is not None:
             _one_of("duplicate", duplicate, DUPLICATES)
         if exchange is not None:
@@ -183,6 +179,16 @@ class Context:
         if self in _stack():
             raise InvalidObject("Context: close() inside its own with block")
         self._closed = True
+
+
+def check_partition(who: str, partition: Any) -> None:
+    """Raise unless it is a partition's name, a function or an array of owners; None is the one in force."""
+    if isinstance(partition, str):
+        if partition not in partitions():
+            raise InvalidValue(f"{who}: partition is {partition!r}, wanted one of {', '.join(partitions())}")
+    elif partition is not None and not callable(partition) and np.ndim(partition) != 1:
+        raise InvalidValue(f"{who}: partition is {partition!r}, wanted a name ({', '.join(partitions())}), a "
+                           "function or an array with a part for every vertex")
 
 
 def _one_of(name, got, wanted):

@@ -337,3 +337,9 @@ class TestPageRank:
         again = call.pagerank(sg, A, tol=1e-12, max_iter=500, nstart=there.values)
         np.testing.assert_allclose(again.values, there.values, atol=1e-10)
         assert again.iterations < there.iterations
+
+
+@pytest.mark.parametrize("name", ["pagerank", "connected_components", "core_number", "hits"])
+def test_what_is_no_graph_is_said_of_the_algorithm(sg, name):
+    with pytest.raises(sg.exceptions.DomainMismatch, match=rf"^{name}: A is no graph: got int, wanted a Matrix"):
+        getattr(sg.algorithms, name)(3)

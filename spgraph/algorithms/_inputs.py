@@ -39,7 +39,10 @@ def as_graph(name: str, A) -> Matrix:
     if isinstance(A, (MatrixExpression, TransposedMatrix)):
         A = A.new()
     elif not isinstance(A, Matrix):
-        A = io.as_matrix(A)
+        try:
+            A = io.as_matrix(A)
+        except DomainMismatch as error:
+            raise DomainMismatch(f"{name}: A is no graph: {error}") from None
     if A.nrows != A.ncols:
         raise DimensionMismatch(f"{name}: A is {A.nrows} x {A.ncols}; the adjacency matrix of a graph is square")
     return A
