@@ -366,6 +366,8 @@ def test_a_folder_without_sources_gets_some(folder):
         ("col.i32", np.array([1, 2, 3, 0, 2, 0, 1, 3, 0, 4], "<i4"), r"columns are not all in 0\.\.3"),
         ("col.i32", np.array([1, 3, 2, 0, 2, 0, 1, 3, 0, 2], "<i4"), "columns of a row are not ascending, each once"),
         ("col.i32", np.array([1, 2, 3, 0, 2, 0, 1, 3, 2, 2], "<i4"), "columns of a row are not ascending, each once"),
+        ("col.i32", np.array([1, 2, 3, 0, 1, 0, 1, 3, 0, 2], "<i4"), "2 -> 1 is there, but not 1 -> 2: both"),
+        ("w.f32", np.arange(10, dtype="<f4"), "0 -> 1 and 1 -> 0 differ in weight"),
         ("w.f32", np.ones(9, "<f4"), "9 weights for 10 edges"),
         ("w.f32", np.ones(5, np.uint8), "5 bytes are no whole number of float32"),
     ],

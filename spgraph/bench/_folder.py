@@ -2,7 +2,7 @@
 
 Data encoding: little-endian files without headers. ``rowptr.i32`` (vertices + 1), ``col.i32`` (stored edges,
 ascending within a row, both directions of every edge, no duplicates), ``w.f32`` (weights, the same both ways),
-``src.i32`` (vertices to search from; optional).
+``src.i32`` (vertices to search from; optional). All is checked, opposite directions by a sample.
 
 Under ``mpiexec`` each process reads the rows that hold its share of the edges: first an equal share of the offsets,
 which it checks, and from which all learn where whose rows begin; then offsets, columns and weights of its own rows.
@@ -23,6 +23,7 @@ from spgraph.matrix import Matrix
 
 __all__ = ["folder_csr", "is_folder", "read_folder", "sources"]
 
+SAMPLE = 1 << 16  # edges whose opposites are looked for
 ROWS, COLUMNS, WEIGHTS, SOURCES = "rowptr.i32", "col.i32", "w.f32", "src.i32"
 
 
@@ -96,8 +97,42 @@ def folder_csr(folder: str, ranks: Alone) -> Csr:
     rising[heads[(heads > 0) & (heads < indices.size)] - 1] = True  # from one row to the next
     if not rising.all():
         raise FormatError(os.path.join(folder, COLUMNS), None, "the columns of a row are not ascending, each once")
+    of_all = np.array([0, n]) if cuts is None else cuts
+    _check_opposites(folder, (indptr, indices, weights), first, count, of_all, ranks)
     report = Report(os.path.basename(os.path.normpath(folder)), (n, n), count, stored=count)
     return Csr(indptr, indices, weights, n, n, True, report, cuts=cuts)
+
+
+def _check_opposites(folder: str, csr: tuple, first: int, count: int, cuts: np.ndarray, ranks: Alone) -> None:
+    """Refuse edges without their opposite, as far as a sample shows; the own edges begin with number `first`.
+
+    Each edge of the sample goes to the process that has the row of its other end.
+    """
+    indptr, indices, weights = csr
+    bits, begin, step = weights.view(np.int32), int(cuts[ranks.rank]), max(count // SAMPLE, 1)
+    at = np.arange(-first % step, indices.size, step)
+    tails, heads = np.searchsorted(indptr, at, side="right") - 1 + begin, indices[at].astype(np.int64)
+    owner = np.searchsorted(cuts[1:], heads, side="right")
+    asked = [tuple(one[owner == rank] for one in (at + first, tails, heads, bits[at])) for rank in range(ranks.count)]
+    numbers, tails, heads, wanted = (np.concatenate(some) for some in zip(*ranks.exchange(asked)))
+    low, high = (indptr[heads - begin + k].astype(np.int64) for k in (0, 1))
+    ends = high
+    while (low < high).any():  # where row `head` has the column `tail`
+        middle = (low + high) // 2
+        before = (low < high) & (indices[np.minimum(middle, indices.size - 1)] < tails)
+        low, high = np.where(before, middle + 1, low), np.where(before, high, middle)
+    there = low < ends
+    there[there] = indices[low[there]] == tails[there]
+    right = there.copy()
+    right[there] = bits[low[there]] == wanted[there]
+    first_wrong = np.flatnonzero(~right)[:1]
+    found = [(int(numbers[k]), bool(there[k]), int(tails[k]), int(heads[k])) for k in first_wrong]
+    wrong = sorted(one for some in ranks.gather(found) for one in some)
+    if wrong:
+        _, is_there, u, v = wrong[0]
+        raise FormatError(os.path.join(folder, WEIGHTS if is_there else COLUMNS), None,
+                          f"{u} -> {v} and {v} -> {u} differ in weight" if is_there else
+                          f"{u} -> {v} is there, but not {v} -> {u}: both directions of every edge were wanted")
 
 
 def _own_rows(folder: str, n: int, count: int, ranks: Alone) -> tuple[np.ndarray, np.ndarray | None]:
