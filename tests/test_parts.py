@@ -178,7 +178,7 @@ NAMESAKES = [name for name in engine.__all__ if hasattr(getattr(engine, name), "
 @pytest.mark.parametrize("name", NAMESAKES)
 def test_every_operation_has_a_namesake_on_parts(name: str):
     one = getattr(engine, name).__wrapped__
-    several = dispatch._of_parts(name)
+    several = dispatch._of_parts(name, False)
     kinds = [[(p.kind, p.default is p.empty) for p in inspect.signature(f).parameters.values()] for f in (one, several)]
     if name.startswith("build_"):  # which device is said there
         kinds = [one[:-1] for one in kinds]

@@ -14,10 +14,10 @@ from spgraph.block import MatrixBlock
 from spgraph.exchange._parts import Parts
 from spgraph.exchange.route import route
 from spgraph.kernels.device import HOST, Device
-from spgraph.partition import NATURAL
+from spgraph.partition import NATURAL, Partition
 from spgraph.partition.layout import Layout
 
-__all__ = ["MatrixParts", "can_turn", "dealt_matrix", "fill_rows", "matrix_storage"]
+__all__ = ["MatrixParts", "can_turn", "dealt_matrix", "fill_rows", "matrix_storage", "with_columns"]
 
 
 def matrix_storage(nrows: int, ncols: int, dtype: Any, device: Any) -> Any:
@@ -173,7 +173,10 @@ class MatrixParts(Parts):
     @property
     def has_transpose(self) -> bool:
         """Whether the transpose is at hand."""
-        return self.symmetric is True or self._transpose is not None
+        if self.symmetric is True or self._transpose is not None:
+            return True
+        whole = self.border.get("near")
+        return whole is not None and whole.has_transpose
 
     def oriented(self, transposed: bool) -> MatrixParts:
         """This matrix, or (made at first use, then kept) its transpose."""
@@ -188,6 +191,12 @@ class MatrixParts(Parts):
         return self._transpose
 
     def _make_transpose(self) -> MatrixParts:
+        from spgraph.exchange.near import dealt_rows, is_near, whole_matrix
+
+        if is_near(self.device):
+            turned = dealt_rows(whole_matrix(self).oriented(True), self.device, self.cols, self.rows)
+            turned._transpose = self
+            return turned
         new = MatrixParts(self.ncols, self.nrows, self.dtype, self.device, self.cols, self.rows)
         single = self.values if self.iso else None
         keyed: list[tuple] = []
@@ -326,3 +335,13 @@ def same_block(one: MatrixBlock, other: MatrixBlock) -> bool:
         and equal(one.indices, other.indices)
         and (np.array_equal(*values) if one.iso else equal(*values))
     )
+
+
+def with_columns(piece: MatrixBlock, columns: Partition) -> MatrixBlock:
+    """The same rows under the same numbers of columns, with other global ids."""
+    if piece.cols is columns:
+        return piece
+    block = MatrixBlock.__new__(MatrixBlock)
+    block.device, block.nrows, block.ncols, block.dtype = piece.device, piece.nrows, piece.ncols, piece.dtype
+    block.set_csr(piece.indptr, piece.indices, piece.values, iso=piece.iso, rows=piece.rows, cols=columns)
+    return block
