@@ -6,6 +6,7 @@ row works on each part alone. What a product needs of other parts, `Border` know
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from spgraph.kernels.device import HOST, Device
 from spgraph.partition import NATURAL, Partition
 from spgraph.partition.layout import Layout
 
-__all__ = ["MatrixParts", "can_turn", "dealt_matrix", "fill_rows", "matrix_storage", "with_columns"]
+__all__ = ["MatrixParts", "can_turn", "dealt_matrix", "fill_rows", "matrix_storage", "over_positions",
+           "with_columns"]
 
 
 def matrix_storage(nrows: int, ncols: int, dtype: Any, device: Any) -> Any:
@@ -133,9 +135,17 @@ class MatrixParts(Parts):
         """Take the whole content, in natural order, from arrays of the host; decides who owns which rows."""
         group = self.device
         self.rows, self.cols = group.layouts(indptr, indices, self.nrows, self.ncols)
+        cuts = self.rows.starts.tolist()
+        if group.near:
+            csr = indptr, indices, values
+            if self.rows.order is not None or self.cols.order is not None:
+                csr = rows_of(indptr, indices, values, self.rows, self.cols, 0, self.nrows, iso)
+            self.take_whole(over_positions(self, *csr[:2], values if iso else csr[2], iso), symmetric)
+            return
         pieces = []
         for part, piece in zip(group.mine, self.rows.pieces):
-            offsets, columns, kept = rows_of(indptr, indices, values, self.rows, self.cols, part, iso)
+            first, last = cuts[part:part + 2]
+            offsets, columns, kept = rows_of(indptr, indices, values, self.rows, self.cols, first, last, iso)
             with group.devices[part] as device:
                 block = MatrixBlock.__new__(MatrixBlock)
                 block.device, block.nrows, block.ncols = device, self.rows.count(part), self.ncols
@@ -145,6 +155,20 @@ class MatrixParts(Parts):
                     iso=iso, rows=piece, cols=self.cols.whole(device))
                 pieces.append(block)
         self.take(pieces, symmetric)
+
+    def take_whole(self, whole: MatrixBlock, symmetric: bool | None = None) -> None:
+        """Take over a block over positions as the whole content; the parts share its arrays, see `exchange.near`."""
+        pieces, cols = [], self.cols.whole(HOST)
+        for rows, (first, last) in zip(self.rows.pieces, pairwise(self.rows.starts.tolist())):
+            own = slice(int(whole.indptr[first]), int(whole.indptr[last]))
+            piece = MatrixBlock.__new__(MatrixBlock)
+            piece.device, piece.nrows, piece.ncols, piece.dtype = HOST, last - first, self.ncols, self.dtype
+            piece.set_csr(whole.indptr[first:last + 1] - whole.indptr[first], whole.indices[own],
+                          whole.values if whole.iso else whole.values[own], iso=whole.iso, rows=rows,
+                          cols=cols)  # fmt: skip
+            pieces.append(piece)
+        self.take(pieces, symmetric)
+        self.border["near"] = whole
 
     def assume(self, other: MatrixParts) -> None:
         """Become what `other` is; arrays are shared, not copied."""
@@ -274,6 +298,15 @@ class MatrixParts(Parts):
         return new if device.group is not None else new.to_device(device)
 
 
+def over_positions(A: MatrixParts, indptr: Any, indices: Any, values: Any, iso: bool) -> MatrixBlock:
+    """All rows of a matrix as one block of the host, given as they lie."""
+    block = MatrixBlock.__new__(MatrixBlock)
+    block.device, block.nrows, block.ncols, block.dtype = HOST, A.nrows, A.ncols, A.dtype
+    block.set_csr(indptr, indices, values, iso=iso, symmetric=A.symmetric, rows=A.rows.whole(HOST),
+                  cols=A.cols.whole(HOST))  # fmt: skip
+    return block
+
+
 def can_turn(group: Any, blocks: list[MatrixBlock]) -> bool:
     """Whether every device has room for the transposes of its blocks that are not there yet."""
     return group.can_hold([0 if block.has_transpose else TRANSPOSE_ROOM * block.nbytes for block in blocks])
@@ -295,9 +328,10 @@ def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
     return new
 
 
-def rows_of(indptr: Any, indices: Any, values: Any, rows: Layout, cols: Layout, part: int, iso: bool) -> tuple:
-    """(indptr, columns as positions, values) of the rows that a part owns, of the arrays of a whole CSR of the host."""
-    first, last = rows.starts[part : part + 2].tolist()
+def rows_of(
+    indptr: Any, indices: Any, values: Any, rows: Layout, cols: Layout, first: int, last: int, iso: bool
+) -> tuple:
+    """(indptr, columns as positions, values) of rows, by position, of the arrays of a whole CSR of the host."""
     values = None if iso else values
     if rows.order is None:
         own = slice(int(indptr[first]), int(indptr[last]))

@@ -18,7 +18,7 @@ import numpy as np
 from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
-from spgraph.exchange.matrix_parts import MatrixParts
+from spgraph.exchange.matrix_parts import MatrixParts, over_positions
 from spgraph.kernels.device import HOST
 from spgraph.partition.layout import Layout
 
@@ -121,20 +121,11 @@ def _put_together(A: MatrixParts) -> MatrixBlock:
     for piece, (first, last) in zip(A.pieces, pairwise(before)):
         if not piece.iso and piece.nvals:
             piece.values = values[first:last]
-    block = MatrixBlock.__new__(MatrixBlock)
-    block.device, block.nrows, block.ncols, block.dtype = HOST, A.nrows, A.ncols, A.dtype
-    block.set_csr(np.concatenate(offsets), indices, values, iso=iso, symmetric=A.symmetric, rows=A.rows.whole(HOST),
-                  cols=A.cols.whole(HOST))  # fmt: skip
-    return block
+    return over_positions(A, np.concatenate(offsets), indices, values, iso)
 
 
 def dealt_rows(whole: MatrixBlock, group: Any, rows: Layout, cols: Layout) -> MatrixParts:
     """A matrix in parts of a block over positions, whose arrays its parts share."""
     A = MatrixParts(whole.nrows, whole.ncols, whole.dtype, group, rows, cols)
-    for piece, (first, last) in zip(A.pieces, pairwise(rows.starts.tolist())):
-        a, b = int(whole.indptr[first]), int(whole.indptr[last])
-        piece.set_csr(whole.indptr[first:last + 1] - whole.indptr[first], whole.indices[a:b],
-                      whole.values if whole.iso else whole.values[a:b], iso=whole.iso)  # fmt: skip
-    A.take(A.pieces, whole.symmetric if rows is cols else None)
-    A.border["near"] = whole
+    A.take_whole(whole, whole.symmetric if rows is cols else None)
     return A

@@ -139,6 +139,10 @@ class VectorParts(Parts):
         """Take the values of every entry from an array of the host; one value if `iso`."""
         group, layout = self.device, self.layout
         self.clear()
+        if is_near(group):
+            if self.size:
+                self.whole.set_full(values.copy() if iso or layout.order is None else values[layout.order], iso=iso)
+            return
         for part, (device, piece) in zip(group.mine, self.on_each()):
             if not piece.size:
                 continue
@@ -153,6 +157,14 @@ class VectorParts(Parts):
         """Take global ids, each once, and their values (one of them if all are equal) from arrays of the host."""
         self.clear()
         iso = values.size == 1 and ids.size != 1
+        if is_near(self.device):
+            positions = self.layout.positions(ids)
+            order = np.argsort(positions, kind="stable")
+            kept = values.copy() if iso else values[order]
+            self.whole.set_sparse(positions[order].astype(index_dtype(self.size)), kept, iso=iso)
+            if self.nvals == self.size and self.size:
+                self.whole.to_bitmap()
+            return
         for (own, local), (device, piece) in zip(self.layout.split(ids), self.on_each()):
             if not own.size:
                 continue

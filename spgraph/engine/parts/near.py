@@ -54,7 +54,8 @@ def _whole_mask(mask: Mask | None) -> Mask | None:
 
 # ---- matrix times vector -----------------------------------------------------------
 def mxv(out: VectorParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, transposed: bool, u: VectorParts,
-        semiring, *, changed: VectorParts | None = None, **how: Any) -> None:  # fmt: skip
+        semiring, *, flipped: bool = False, changed: VectorParts | None = None, changed_if: tuple | None = None,
+        direction: str | None = None) -> None:  # fmt: skip
     inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
     if inner is not outer:
         if mask is not None and mask.block is u:
@@ -66,8 +67,8 @@ def mxv(out: VectorParts, mask: Mask | None, accum, replace: bool, A: MatrixPart
         mask.block.rehome(outer)
     note = None if changed is None else changed.whole
     vector_products.mxv(out.whole, _whole_mask(mask), accum, replace, whole_matrix(A), transposed, u.whole, semiring,
-                        changed=note, **how)  # fmt: skip
-    if changed is not None:
+                        flipped=flipped, changed=note, changed_if=changed_if, direction=direction)  # fmt: skip
+    if changed is not None and note is not None:
         changed.take_whole(note, outer)
 
 
