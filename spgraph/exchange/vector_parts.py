@@ -161,7 +161,7 @@ class VectorParts(Parts):
             positions = self.layout.positions(ids)
             order = np.argsort(positions, kind="stable")
             kept = values.copy() if iso else values[order]
-            self.whole.set_sparse(positions[order].astype(index_dtype(self.size)), kept, iso=iso)
+            self.whole.set_sparse(positions[order].astype(index_dtype(self.size)), kept, iso=kept.size == 1)
             if self.nvals == self.size and self.size:
                 self.whole.to_bitmap()
             return
