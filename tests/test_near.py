@@ -1,4 +1,4 @@
-"""Parts of one CPU as views of common arrays: whatever runs over all of them, and whatever part by part, in any order."""
+"""Parts of one CPU as views of common arrays: whatever runs over all of them, and what part by part, in any order."""
 
 from __future__ import annotations
 

@@ -135,16 +135,15 @@ class MatrixParts(Parts):
         """Take the whole content, in natural order, from arrays of the host; decides who owns which rows."""
         group = self.device
         self.rows, self.cols = group.layouts(indptr, indices, self.nrows, self.ncols)
-        cuts = self.rows.starts.tolist()
         if group.near:
             csr = indptr, indices, values
             if self.rows.order is not None or self.cols.order is not None:
                 csr = rows_of(indptr, indices, values, self.rows, self.cols, 0, self.nrows, iso)
             self.take_whole(over_positions(self, *csr[:2], values if iso else csr[2], iso), symmetric)
             return
-        pieces = []
+        pieces, starts = [], self.rows.starts.tolist()
         for part, piece in zip(group.mine, self.rows.pieces):
-            first, last = cuts[part:part + 2]
+            first, last = starts[part : part + 2]
             offsets, columns, kept = rows_of(indptr, indices, values, self.rows, self.cols, first, last, iso)
             with group.devices[part] as device:
                 block = MatrixBlock.__new__(MatrixBlock)
