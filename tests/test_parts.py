@@ -117,8 +117,8 @@ def test_duplication_and_exchange(exchange: str, duplicate: str, partition: str)
             for algorithm in ("bfs", "sssp", "components"):
                 assert ALGORITHMS[algorithm](several).to("cpu").isequal(ALGORITHMS[algorithm](one).to("cpu"))
             assert sg.algorithms.pagerank(several).to("cpu").isclose(sg.algorithms.pagerank(one).to("cpu"))
-        used = "near" if (exchange, duplicate) == ("auto", "1-hop") and several.device == "cpu:3" else duplicate
-        assert used in several._block.border or used in several._block.oriented(True).border
+        if (exchange, duplicate) != ("auto", "1-hop") or several.device != "cpu:3":  # or there are no messages
+            assert duplicate in several._block.border or duplicate in several._block.oriented(True).border
 
 
 def test_what_a_context_says_of_parts_holds_inside_others():
@@ -461,8 +461,7 @@ class TestExchange:
             with sg.Context(direction=direction, exchange="selective"):  # or parts of the CPU would send nothing
                 for algorithm, right in wanted.items():
                     assert ALGORITHMS[algorithm](several).to("cpu").isequal(right.to("cpu"))
-            made = [*several._block.border.items(), *several._block.oriented(True).border.items()]
-            borders = [border for name, border in made if name != "near"]
+            borders = [*several._block.border.values(), *several._block.oriented(True).border.values()]
             assert borders
             assert not any(block.has_transpose for border in borders for block in border.blocks)
 

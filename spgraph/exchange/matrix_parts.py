@@ -6,7 +6,6 @@ row works on each part alone. What a product needs of other parts, `Border` know
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,11 +52,15 @@ class MatrixParts(Parts):
         What products need of other parts; see `exchange.Border`.
     brief : bool
         Whether it was made to be used a few times: a border would cost more to make than it saves.
+    pieces : list of MatrixBlock
+        For each part of this process, the rows that it owns.
     """
 
     __slots__ = (
         "_occupied",
+        "_pieces",
         "_transpose",
+        "_whole",  # of parts of one CPU: all rows as one block, see `exchange.near`
         "border",
         "brief",
         "cols",
@@ -66,7 +69,6 @@ class MatrixParts(Parts):
         "missed",
         "ncols",
         "nrows",
-        "pieces",
         "rows",
         "symmetric",
     )
@@ -84,6 +86,10 @@ class MatrixParts(Parts):
     def clear(self) -> None:
         """Remove all entries."""
         group, rows = self.device, self.rows
+        if group.near:
+            cols = self.cols.whole(HOST)
+            self.take_whole(MatrixBlock(self.nrows, self.ncols, self.dtype, rows=rows.whole(HOST), cols=cols))
+            return
         pieces = []
         for part, piece in zip(group.mine, rows.pieces):
             with group.devices[part] as device:
@@ -101,13 +107,35 @@ class MatrixParts(Parts):
 
     def take(self, pieces: list[MatrixBlock], symmetric: bool | None = None) -> None:
         """Take over blocks of the rows that each part owns."""
-        self.pieces = pieces
+        self._pieces: Any = pieces
+        self._whole: Any = None
+        self._forget(symmetric)
+
+    def take_whole(self, whole: MatrixBlock, symmetric: bool | None = None) -> None:
+        """Take over a block over positions, whose arrays the parts then share."""
+        self._pieces, self._whole = None, whole
+        self._forget(symmetric)
+
+    def _forget(self, symmetric: bool | None) -> None:
         self.symmetric = symmetric
         self._transpose: Any = None
         self.border: dict = {}
         self.missed = 0
         self.brief = False
         self._occupied: int | None = None
+
+    @property
+    def pieces(self) -> list[MatrixBlock]:  # type: ignore[override]
+        if self._pieces is None:
+            from spgraph.exchange.near import cut_rows
+
+            self._pieces = cut_rows(self)
+        return self._pieces
+
+    @property
+    def nvals(self) -> int:
+        """Number of entries in all parts."""
+        return super().nvals if self._whole is None else self._whole.nvals
 
     @property
     def occupied(self) -> int:
@@ -155,20 +183,6 @@ class MatrixParts(Parts):
                 pieces.append(block)
         self.take(pieces, symmetric)
 
-    def take_whole(self, whole: MatrixBlock, symmetric: bool | None = None) -> None:
-        """Take over a block over positions as the whole content; the parts share its arrays, see `exchange.near`."""
-        pieces, cols = [], self.cols.whole(HOST)
-        for rows, (first, last) in zip(self.rows.pieces, pairwise(self.rows.starts.tolist())):
-            own = slice(int(whole.indptr[first]), int(whole.indptr[last]))
-            piece = MatrixBlock.__new__(MatrixBlock)
-            piece.device, piece.nrows, piece.ncols, piece.dtype = HOST, last - first, self.ncols, self.dtype
-            piece.set_csr(whole.indptr[first:last + 1] - whole.indptr[first], whole.indices[own],
-                          whole.values if whole.iso else whole.values[own], iso=whole.iso, rows=rows,
-                          cols=cols)  # fmt: skip
-            pieces.append(piece)
-        self.take(pieces, symmetric)
-        self.border["near"] = whole
-
     def assume(self, other: MatrixParts) -> None:
         """Become what `other` is; arrays are shared, not copied."""
         for name in MatrixParts.__slots__:
@@ -178,14 +192,17 @@ class MatrixParts(Parts):
         """A deep copy (the cached transpose is left behind)."""
         new = MatrixParts.__new__(MatrixParts)
         new.assume(self)
-        new.take([piece.copy() for _, piece in self.on_each()], self.symmetric)
+        if self._pieces is None:
+            new.take_whole(self._whole.copy(), self.symmetric)
+        else:
+            new.take([piece.copy() for _, piece in self.on_each()], self.symmetric)
         return new
 
     def expand(self) -> MatrixParts:
         """Undo iso: one stored value per entry; returns self."""
         for _, piece in self.on_each():
             piece.expand()
-        self._transpose, self.border = None, {}
+        self._transpose, self.border, self._whole = None, {}, None
         return self
 
     @property
@@ -198,8 +215,7 @@ class MatrixParts(Parts):
         """Whether the transpose is at hand."""
         if self.symmetric is True or self._transpose is not None:
             return True
-        whole = self.border.get("near")
-        return whole is not None and whole.has_transpose
+        return self._whole is not None and self._whole.has_transpose
 
     def oriented(self, transposed: bool) -> MatrixParts:
         """This matrix, or (made at first use, then kept) its transpose."""
@@ -247,7 +263,14 @@ class MatrixParts(Parts):
         """Give rows to their owners under another layout, and renumber columns; returns self."""
         if rows is self.rows and cols is self.cols:
             return self
+        from spgraph.exchange.near import is_near, moved_whole
+
         symmetric = self.symmetric if rows is cols else None
+        if is_near(self.device):
+            whole = moved_whole(self, rows, cols)
+            self.rows, self.cols = rows, cols
+            self.take_whole(whole, symmetric)
+            return self
         keyed = []
         for device, piece in self.on_each():
             ids = piece.rows.globals_of(device.sort.row_numbers(piece.indptr, piece.nvals).astype(np.int64))

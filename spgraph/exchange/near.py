@@ -22,7 +22,7 @@ from spgraph.exchange.matrix_parts import MatrixParts, over_positions
 from spgraph.kernels.device import HOST
 from spgraph.partition.layout import Layout
 
-__all__ = ["cut", "dealt_rows", "is_near", "join", "whole_matrix"]
+__all__ = ["cut", "cut_rows", "dealt_rows", "is_near", "join", "moved_whole", "whole_matrix"]
 
 
 def is_near(group: Any) -> bool:
@@ -97,10 +97,13 @@ def _values(block: VectorBlock | MatrixBlock, count: int) -> np.ndarray:
 
 # ---- matrices --------------------------------------------------------------------
 def whole_matrix(A: MatrixParts) -> MatrixBlock:
-    """All rows of a matrix as one block over positions; made at first use and kept with the matrix."""
-    whole = A.border.get("near")
+    """All rows of a matrix as one block over positions; kept with the matrix."""
+    whole = A._whole
     if whole is None:
-        whole = A.border["near"] = _put_together(A)
+        whole = A._whole = _put_together(A)
+    rows, cols = A.rows.whole(HOST), A.cols.whole(HOST)
+    if whole.rows is not rows or whole.cols is not cols:  # an operation brought it into the order of another
+        whole.rehome(rows, cols)
     if A.symmetric is not None:
         whole.symmetric = A.symmetric
     elif whole.symmetric is not None and A.rows is A.cols:
@@ -124,8 +127,30 @@ def _put_together(A: MatrixParts) -> MatrixBlock:
     return over_positions(A, np.concatenate(offsets), indices, values, iso)
 
 
+def cut_rows(A: MatrixParts) -> list[MatrixBlock]:
+    """The rows of each part, of a matrix that is whole."""
+    whole, cols, pieces = whole_matrix(A), A.cols.whole(HOST), []
+    for rows, (first, last) in zip(A.rows.pieces, pairwise(A.rows.starts.tolist())):
+        own = slice(int(whole.indptr[first]), int(whole.indptr[last]))
+        piece = MatrixBlock.__new__(MatrixBlock)
+        piece.device, piece.nrows, piece.ncols, piece.dtype = HOST, last - first, A.ncols, whole.dtype
+        values = whole.values if whole.iso else whole.values[own]
+        piece.set_csr(whole.indptr[first : last + 1] - whole.indptr[first], whole.indices[own], values, iso=whole.iso,
+                      rows=rows, cols=cols)  # fmt: skip
+        pieces.append(piece)
+    return pieces
+
+
+def moved_whole(A: MatrixParts, rows: Layout, cols: Layout) -> MatrixBlock:
+    """All rows in the order of other layouts; what A has stays as it is."""
+    whole = MatrixBlock.__new__(MatrixBlock)
+    whole.assume(whole_matrix(A))
+    return whole.rehome(rows.whole(HOST), cols.whole(HOST))
+
+
 def dealt_rows(whole: MatrixBlock, group: Any, rows: Layout, cols: Layout) -> MatrixParts:
     """A matrix in parts of a block over positions, whose arrays its parts share."""
-    A = MatrixParts(whole.nrows, whole.ncols, whole.dtype, group, rows, cols)
+    A = MatrixParts.__new__(MatrixParts)
+    A.device, A.nrows, A.ncols, A.dtype, A.rows, A.cols = group, whole.nrows, whole.ncols, whole.dtype, rows, cols
     A.take_whole(whole, whole.symmetric if rows is cols else None)
     return A

@@ -6,12 +6,15 @@ part by part, on views of the same arrays.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine import (
     matrix_elementwise,
+    matrix_products,
     matrix_reduce,
+    matrix_structure,
     pointers,
     vector_elementwise,
     vector_products,
@@ -20,18 +23,25 @@ from spgraph.engine import (
 )
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
-from spgraph.engine.parts.align import align, mask_block
+from spgraph.engine.parts.align import align, mask_block, move
 from spgraph.engine.vector_elementwise import Apply, Leaf, Plan, dtype_of
 from spgraph.exchange.matrix_parts import MatrixParts
-from spgraph.exchange.near import dealt_rows, whole_matrix
+from spgraph.exchange.near import dealt_rows, moved_whole, whole_matrix
 from spgraph.exchange.vector_parts import VectorParts
+from spgraph.kernels.device import HOST
+from spgraph.partition.layout import Layout
 
 __all__ = [
     "combine_at",
     "gather",
     "inner",
+    "matrix_apply",
+    "matrix_ewise",
+    "matrix_extract",
     "matrix_reduce_rows",
     "matrix_reduce_scalar",
+    "matrix_select",
+    "mxm",
     "mxv",
     "pointer_jump",
     "some_entries",
@@ -168,6 +178,63 @@ def pointer_jump(out: VectorParts, mask: Mask | None, accum, replace: bool, u: V
 
 
 # ---- matrices ------------------------------------------------------------------------
+def _layouts(A: MatrixParts, a_t: bool) -> tuple[Layout, Layout]:
+    return (A.cols, A.rows) if a_t else (A.rows, A.cols)
+
+
+def _whole_in(A: MatrixParts, a_t: bool, rows: Layout, cols: Layout) -> MatrixBlock:
+    """All of a matrix that is in these layouts, or whose transpose is (`a_t`), else as if it were."""
+    if a_t:
+        rows, cols = cols, rows
+    return whole_matrix(A) if A.rows is rows and A.cols is cols else moved_whole(A, rows, cols)
+
+
+def _write(out: MatrixParts, mask: Mask | None, rows: Layout, cols: Layout, run: Callable[[Any, Any], None]) -> None:
+    """``run(C, M)`` on all of the output and the mask, in these layouts."""
+    M = None if mask is None else Mask(_whole_in(mask.block, False, rows, cols), mask.complement, mask.structural)
+    move(out, rows, cols)
+    C = whole_matrix(out)
+    run(C, M)
+    C.rehome(rows.whole(HOST), cols.whole(HOST))
+    out.take_whole(C, C.symmetric if rows is cols else None)
+
+
+def matrix_apply(out: MatrixParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, a_t: bool, op, left=None,
+                 right=None, thunk=None) -> None:  # fmt: skip
+    whole, apply = whole_matrix(A), matrix_elementwise.matrix_apply
+    _write(out, mask, *_layouts(A, a_t),
+           lambda C, M: apply(C, M, accum, replace, whole, a_t, op, left, right, thunk))  # fmt: skip
+
+
+def matrix_select(out: MatrixParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, a_t: bool, op,
+                  thunk) -> None:  # fmt: skip
+    whole, select = whole_matrix(A), matrix_elementwise.matrix_select
+    _write(out, mask, *_layouts(A, a_t), lambda C, M: select(C, M, accum, replace, whole, a_t, op, thunk))
+
+
+def matrix_ewise(out: MatrixParts, mask: Mask | None, accum, replace: bool, kind: str, op, A: MatrixParts, a_t: bool,
+                 B: MatrixParts, b_t: bool, ldefault=None, rdefault=None) -> None:  # fmt: skip
+    rows, cols = _layouts(A, a_t)
+    left, right, ewise = whole_matrix(A), _whole_in(B, b_t, rows, cols), matrix_elementwise.matrix_ewise
+    _write(out, mask, rows, cols,
+           lambda C, M: ewise(C, M, accum, replace, kind, op, left, a_t, right, b_t, ldefault, rdefault))  # fmt: skip
+
+
+def mxm(out: MatrixParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, a_t: bool, B: MatrixParts,
+        b_t: bool, semiring) -> None:  # fmt: skip
+    (rows, inner), (_, cols) = _layouts(A, a_t), _layouts(B, b_t)
+    left, right = whole_matrix(A), _whole_in(B, b_t, inner, cols)
+    _write(out, mask, rows, cols,
+           lambda C, M: matrix_products.mxm(C, M, accum, replace, left, a_t, right, b_t, semiring))  # fmt: skip
+
+
+def matrix_extract(out: MatrixParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, a_t: bool,
+                   row_index: Index, col_index: Index, keep: tuple | None = None) -> None:  # fmt: skip
+    whole, extract = whole_matrix(A), matrix_structure.matrix_extract
+    _write(out, mask, out.rows, out.cols,
+           lambda C, M: extract(C, M, accum, replace, whole, a_t, row_index, col_index, keep))  # fmt: skip
+
+
 def some_entries(A: MatrixParts, a_t: bool, count: int) -> MatrixParts:
     rows, cols = (A.cols, A.rows) if a_t else (A.rows, A.cols)
     whole: MatrixBlock = matrix_elementwise.some_entries(whole_matrix(A), a_t, count)
