@@ -155,6 +155,16 @@ def test_a_transpose_is_in_parts_too():
         assert A.T.new().to("cpu").isequal(one.T.new())
 
 
+def test_what_was_known_of_the_old_content_is_forgotten():
+    with sg.Context("cpu"):
+        A = sg.generators.path(4).to("cpu:2")
+        A << A.apply(unary.one)
+        assert A.symmetric and whole_matrix(A._block).symmetric
+        B = sg.Matrix.from_coo([0, 1], [1, 2], [True, True], nrows=4, ncols=4)
+        A._block.set_csr(B._block.indptr, B._block.indices, B._block.values, iso=B._block.iso)
+        assert whole_matrix(A._block).symmetric is None and A.symmetric is None
+
+
 @pytest.mark.parametrize("iso", [True, False])
 @pytest.mark.parametrize("form", ["list", "unsorted", "bitmap", "full", "nothing"])
 @pytest.mark.parametrize("natural", [True, False])

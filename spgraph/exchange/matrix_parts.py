@@ -324,8 +324,7 @@ def over_positions(A: MatrixParts, indptr: Any, indices: Any, values: Any, iso: 
     """All rows of a matrix as one block of the host, given as they lie."""
     block = MatrixBlock.__new__(MatrixBlock)
     block.device, block.nrows, block.ncols, block.dtype = HOST, A.nrows, A.ncols, A.dtype
-    block.set_csr(indptr, indices, values, iso=iso, symmetric=A.symmetric, rows=A.rows.whole(HOST),
-                  cols=A.cols.whole(HOST))  # fmt: skip
+    block.set_csr(indptr, indices, values, iso=iso, rows=A.rows.whole(HOST), cols=A.cols.whole(HOST))
     return block
 
 
