@@ -27,6 +27,7 @@ from typing import Any
 from spgraph import context
 from spgraph.exceptions import InvalidValue
 from spgraph.exchange.copies import dealt, whole_copies, whole_nbytes
+from spgraph.exchange.near import is_near
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
@@ -47,19 +48,21 @@ def fit(A: Matrix, jobs: int, room: int = 0) -> bool:
     -------
     bool
         False if copies and room would take more than half of a device's memory, whoever uses the rest: the answer for
-        a Matrix is always the same one. On one device True.
+        a Matrix is always the same one. On one device True. False for parts of one CPU that read each other's entries
+        in place: they would take turns on the same cores.
 
     Examples
     --------
     >>> import spgraph as sg
     >>> A = sg.generators.grid(9).to("cpu:2")
-    >>> sg.tasks.fit(A, 2), sg.tasks.fit(A, 1), sg.tasks.fit(A, 2, room=1 << 60)
+    >>> with sg.Context(exchange="selective"):  # as between other devices
+    ...     sg.tasks.fit(A, 2), sg.tasks.fit(A, 1), sg.tasks.fit(A, 2, room=1 << 60)
     (True, False, False)
     """
     group = A._device.group
     if group is None:
         return True
-    if jobs < group.parts:
+    if jobs < group.parts or is_near(group):
         return False
     own = [group.devices[part] for part in group.mine]
     copy, enough = whole_nbytes(A._block), []

@@ -194,7 +194,8 @@ def test_bytes_are_those_that_cross(monkeypatch):
 
 
 def test_without_work_each_device_has_a_source():
-    result = bench.scaling(["path:5"], devices=[3], algorithms=["betweenness"], repeat=1, sources=2, progress=False)
+    result = bench.scaling(["path:5"], devices=[3], algorithms=["betweenness"], repeat=1, sources=2, progress=False,
+                           exchange="selective")  # fmt: skip
     one, several = (row.supersteps[0] for row in result.idle)
     assert several > 2 * one
 

@@ -117,8 +117,8 @@ def test_duplication_and_exchange(exchange: str, duplicate: str, partition: str)
             for algorithm in ("bfs", "sssp", "components"):
                 assert ALGORITHMS[algorithm](several).to("cpu").isequal(ALGORITHMS[algorithm](one).to("cpu"))
             assert sg.algorithms.pagerank(several).to("cpu").isclose(sg.algorithms.pagerank(one).to("cpu"))
-        used = "near" if (exchange, duplicate) == ("auto", "1-hop") and several.device == "cpu:3" else duplicate
-        assert used in several._block.border or used in several._block.oriented(True).border
+        if (exchange, duplicate) != ("auto", "1-hop") or several.device != "cpu:3":  # or there are no messages
+            assert duplicate in several._block.border or duplicate in several._block.oriented(True).border
 
 
 def test_what_a_context_says_of_parts_holds_inside_others():
@@ -178,11 +178,11 @@ NAMESAKES = [name for name in engine.__all__ if hasattr(getattr(engine, name), "
 @pytest.mark.parametrize("name", NAMESAKES)
 def test_every_operation_has_a_namesake_on_parts(name: str):
     one = getattr(engine, name).__wrapped__
-    several = dispatch._of_parts(name)
-    kinds = [[(p.kind, p.default is p.empty) for p in inspect.signature(f).parameters.values()] for f in (one, several)]
+    both = [one, *(dispatch._of_parts(name, near) for near in (False, True))]
+    kinds = [[(p.kind, p.default is p.empty) for p in inspect.signature(f).parameters.values()] for f in both]
     if name.startswith("build_"):  # which device is said there
         kinds = [one[:-1] for one in kinds]
-    assert kinds[0] == kinds[1]
+    assert kinds[0] == kinds[1] == kinds[2]
 
 
 @pytest.mark.parametrize("kept_as", ["list", "bitmap"])
@@ -458,7 +458,7 @@ class TestExchange:
         monkeypatch.setattr(type(in_parts(3).devices[0]), "memory", lambda self: Memory(None, 0, None, None))
         for direction in ("push", "auto"):
             several = dealt(name, "random", 3)[1]
-            with sg.Context(direction=direction):
+            with sg.Context(direction=direction, exchange="selective"):  # or parts of the CPU would send nothing
                 for algorithm, right in wanted.items():
                     assert ALGORITHMS[algorithm](several).to("cpu").isequal(right.to("cpu"))
             borders = [*several._block.border.values(), *several._block.oriented(True).border.values()]

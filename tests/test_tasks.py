@@ -250,15 +250,24 @@ def test_auto_shares_out_sources_if_each_device_has_one(monkeypatch):
     used = []
     monkeypatch.setattr(tasks, "spread", lambda A, jobs, work: used.append(jobs) or [tasks.finish(work(A, jobs))])
     A = in_parts(GRAPHS["rmat"](), 3)
-    sg.algorithms.betweenness_centrality(A, sources=[1, 2])
-    assert used == []
-    sg.algorithms.betweenness_centrality(A, sources=[1, 2, 3])
-    assert used == [[1, 2, 3]]
-    sg.algorithms.betweenness_centrality(A, sources=[1, 2, 3], spread="graph")
-    assert len(used) == 1
-    monkeypatch.setattr(tasks, "fit", lambda A, jobs, room: room < 1)
-    sg.algorithms.betweenness_centrality(A, sources=[1, 2, 3])
-    assert len(used) == 1
+    with sg.Context(exchange="selective"):  # or parts of the CPU would read each other's entries in place
+        sg.algorithms.betweenness_centrality(A, sources=[1, 2])
+        assert used == []
+        sg.algorithms.betweenness_centrality(A, sources=[1, 2, 3])
+        assert used == [[1, 2, 3]]
+        sg.algorithms.betweenness_centrality(A, sources=[1, 2, 3], spread="graph")
+        assert len(used) == 1
+        monkeypatch.setattr(tasks, "fit", lambda A, jobs, room: room < 1)
+        sg.algorithms.betweenness_centrality(A, sources=[1, 2, 3])
+        assert len(used) == 1
+
+
+def test_parts_of_one_cpu_do_not_take_turns_at_sources():
+    with sg.Context("cpu"):
+        A = GRAPHS["rmat"]().to("cpu:3")
+        assert not tasks.fit(A, 9)
+        with sg.Context(exchange="selective"):
+            assert tasks.fit(A, 9)
 
 
 def test_spread_is_one_of_three():

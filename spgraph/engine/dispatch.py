@@ -9,13 +9,15 @@ from typing import Any
 
 from spgraph import _record
 from spgraph.exchange.matrix_parts import MatrixParts
+from spgraph.exchange.near import is_near
 from spgraph.exchange.vector_parts import VectorParts
 
 __all__ = ["for_parts"]
 
 PARTS = frozenset({VectorParts, MatrixParts})
 MODULES = ("products", "vectors", "pointers", "matrices", "structure")  # of `engine.parts`
-_found: dict[str, Callable] = {}
+NEAR = ("near", *MODULES)  # the same where all parts are at hand
+_found: dict[tuple[str, bool], Callable] = {}
 
 
 def for_parts(*functions: Callable, where: Callable | None = None) -> list[Any]:
@@ -41,16 +43,19 @@ def _either(function: Callable, where: Callable | None) -> Callable:
                     listener.ends()
         if type(looked_at) in PARTS:
             group: Any = looked_at.device
+            if is_near(group):
+                return _of_parts(name, True)(*args, **more)
             with group.devices[group.mine[0]]:  # afterwards the GPU that is current now is so again
-                return _of_parts(name)(*args, **more)
+                return _of_parts(name, False)(*args, **more)
         return function(*args, **more)
 
     return either
 
 
-def _of_parts(name: str) -> Callable:
-    found = _found.get(name)
+def _of_parts(name: str, near: bool) -> Callable:
+    found = _found.get((name, near))
     if found is None:
-        modules = [importlib.import_module(f"spgraph.engine.parts.{module}") for module in MODULES]
-        found = _found[name] = next(getattr(module, name) for module in modules if name in module.__all__)
+        modules = [importlib.import_module(f"spgraph.engine.parts.{module}") for module in (NEAR if near else MODULES)]
+        found = next(getattr(module, name) for module in modules if name in module.__all__)
+        _found[name, near] = found
     return found

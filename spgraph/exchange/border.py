@@ -19,8 +19,7 @@ from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.exchange.direct import Direct, in_columns
-from spgraph.exchange.matrix_parts import MatrixParts, can_turn
-from spgraph.exchange.near import NearBorder, is_near, with_columns
+from spgraph.exchange.matrix_parts import MatrixParts, can_turn, with_columns
 from spgraph.exchange.payload import decode, encode, form, values_in
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.partition import Partition
@@ -388,19 +387,14 @@ def border_of(A: MatrixParts, duplicate: str = "1-hop") -> Border:
     return found
 
 
-def sharing_of(A: MatrixParts, whole: bool = False) -> Border | NearBorder:
+def sharing_of(A: MatrixParts, whole: bool = False) -> Border:
     """What gives the parts the entries that their rows look at; made at first use and kept with the matrix.
 
     `whole`: a full vector is to be pulled. If A is not to be used often, it goes everywhere as it is, between GPUs that
     see each other: to find out who looks at what costs as much as sending all of it many times.
     """
     group = A.device
-    if not is_near(group):
-        duplicate = group.duplicate()
-        if whole and A.brief and group.transport.direct and group.may_send_all():
-            duplicate = "all"
-        return border_of(A, duplicate)
-    found = A.border.get("near")
-    if found is None:
-        found = A.border["near"] = NearBorder(A)
-    return found
+    duplicate = group.duplicate()
+    if whole and A.brief and group.transport.direct and group.may_send_all():
+        duplicate = "all"
+    return border_of(A, duplicate)

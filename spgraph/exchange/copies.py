@@ -14,6 +14,7 @@ import numpy as np
 from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.exchange.matrix_parts import MatrixParts
+from spgraph.exchange.near import is_near, whole_matrix
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.exchange.whole import devices_of
 from spgraph.partition.layout import Layout
@@ -39,6 +40,10 @@ def whole_copies(A: MatrixParts) -> list[MatrixBlock]:
 
 def _made(A: MatrixParts) -> list[MatrixBlock]:
     group, single = A.device, A.values if A.iso else None
+    if is_near(group):
+        copy = MatrixBlock.__new__(MatrixBlock)
+        copy.assume(whole_matrix(A))
+        return [copy] * group.parts
     leaders = devices_of(group)
     sent = []
     for device, piece in A.on_each():

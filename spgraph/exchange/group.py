@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from spgraph.exchange.transport import InProcess
-from spgraph.kernels.device import Device, get_device
+from spgraph.kernels.device import HOST, Device, get_device
 from spgraph.partition import assign, lay_out
 from spgraph.partition.layout import Layout, even
 
@@ -36,6 +36,8 @@ class Group(Device):
     mine : sequence of int
         The parts of this process.
     parts : int
+    near : bool
+        Whether all parts lie on the CPU, in this process.
     """
 
     # what is in force; `context` sets them
@@ -50,6 +52,7 @@ class Group(Device):
         self.transport = transport or InProcess(devices)
         self.mine = self.transport.mine
         self.parts = len(devices)
+        self.near = devices.count(HOST) == self.parts
         self.name = _name(devices)
         self.begins = all(device is not None and device.begins for device in devices)
         self.group = self

@@ -14,10 +14,11 @@ from spgraph.block import MatrixBlock
 from spgraph.exchange._parts import Parts
 from spgraph.exchange.route import route
 from spgraph.kernels.device import HOST, Device
-from spgraph.partition import NATURAL
+from spgraph.partition import NATURAL, Partition
 from spgraph.partition.layout import Layout
 
-__all__ = ["MatrixParts", "can_turn", "dealt_matrix", "fill_rows", "matrix_storage"]
+__all__ = ["MatrixParts", "can_turn", "dealt_matrix", "fill_rows", "matrix_storage", "over_positions",
+           "with_columns"]
 
 
 def matrix_storage(nrows: int, ncols: int, dtype: Any, device: Any) -> Any:
@@ -51,12 +52,16 @@ class MatrixParts(Parts):
         What products need of other parts; see `exchange.Border`.
     brief : bool
         Whether it was made to be used a few times: a border would cost more to make than it saves.
+    pieces : list of MatrixBlock
+        For each part of this process, the rows that it owns.
     """
 
     width = 1  # no copies, see `engine.lanes`
     __slots__ = (
         "_occupied",
+        "_pieces",
         "_transpose",
+        "_whole",  # of parts of one CPU: all rows as one block, see `exchange.near`
         "border",
         "brief",
         "cols",
@@ -65,7 +70,6 @@ class MatrixParts(Parts):
         "missed",
         "ncols",
         "nrows",
-        "pieces",
         "rows",
         "symmetric",
     )
@@ -83,6 +87,10 @@ class MatrixParts(Parts):
     def clear(self) -> None:
         """Remove all entries."""
         group, rows = self.device, self.rows
+        if group.near:
+            cols = self.cols.whole(HOST)
+            self.take_whole(MatrixBlock(self.nrows, self.ncols, self.dtype, rows=rows.whole(HOST), cols=cols))
+            return
         pieces = []
         for part, piece in zip(group.mine, rows.pieces):
             with group.devices[part] as device:
@@ -100,13 +108,35 @@ class MatrixParts(Parts):
 
     def take(self, pieces: list[MatrixBlock], symmetric: bool | None = None) -> None:
         """Take over blocks of the rows that each part owns."""
-        self.pieces = pieces
+        self._pieces: Any = pieces
+        self._whole: Any = None
+        self._forget(symmetric)
+
+    def take_whole(self, whole: MatrixBlock, symmetric: bool | None = None) -> None:
+        """Take over a block over positions, whose arrays the parts then share."""
+        self._pieces, self._whole = None, whole
+        self._forget(symmetric)
+
+    def _forget(self, symmetric: bool | None) -> None:
         self.symmetric = symmetric
         self._transpose: Any = None
         self.border: dict = {}
         self.missed = 0
         self.brief = False
         self._occupied: int | None = None
+
+    @property
+    def pieces(self) -> list[MatrixBlock]:  # type: ignore[override]
+        if self._pieces is None:
+            from spgraph.exchange.near import cut_rows
+
+            self._pieces = cut_rows(self)
+        return self._pieces
+
+    @property
+    def nvals(self) -> int:
+        """Number of entries in all parts."""
+        return super().nvals if self._whole is None else self._whole.nvals
 
     @property
     def occupied(self) -> int:
@@ -134,9 +164,16 @@ class MatrixParts(Parts):
         """Take the whole content, in natural order, from arrays of the host; decides who owns which rows."""
         group = self.device
         self.rows, self.cols = group.layouts(indptr, indices, self.nrows, self.ncols)
-        pieces = []
+        if group.near:
+            csr = indptr, indices, values
+            if self.rows.order is not None or self.cols.order is not None:
+                csr = rows_of(indptr, indices, values, self.rows, self.cols, 0, self.nrows, iso)
+            self.take_whole(over_positions(self, *csr[:2], values if iso else csr[2], iso), symmetric)
+            return
+        pieces, starts = [], self.rows.starts.tolist()
         for part, piece in zip(group.mine, self.rows.pieces):
-            offsets, columns, kept = rows_of(indptr, indices, values, self.rows, self.cols, part, iso)
+            first, last = starts[part : part + 2]
+            offsets, columns, kept = rows_of(indptr, indices, values, self.rows, self.cols, first, last, iso)
             with group.devices[part] as device:
                 block = MatrixBlock.__new__(MatrixBlock)
                 block.device, block.nrows, block.ncols = device, self.rows.count(part), self.ncols
@@ -156,14 +193,17 @@ class MatrixParts(Parts):
         """A deep copy (the cached transpose is left behind)."""
         new = MatrixParts.__new__(MatrixParts)
         new.assume(self)
-        new.take([piece.copy() for _, piece in self.on_each()], self.symmetric)
+        if self._pieces is None:
+            new.take_whole(self._whole.copy(), self.symmetric)
+        else:
+            new.take([piece.copy() for _, piece in self.on_each()], self.symmetric)
         return new
 
     def expand(self) -> MatrixParts:
         """Undo iso: one stored value per entry; returns self."""
         for _, piece in self.on_each():
             piece.expand()
-        self._transpose, self.border = None, {}
+        self._transpose, self.border, self._whole = None, {}, None
         return self
 
     @property
@@ -174,7 +214,9 @@ class MatrixParts(Parts):
     @property
     def has_transpose(self) -> bool:
         """Whether the transpose is at hand."""
-        return self.symmetric is True or self._transpose is not None
+        if self.symmetric is True or self._transpose is not None:
+            return True
+        return self._whole is not None and self._whole.has_transpose
 
     def oriented(self, transposed: bool) -> MatrixParts:
         """This matrix, or (made at first use, then kept) its transpose."""
@@ -189,6 +231,12 @@ class MatrixParts(Parts):
         return self._transpose
 
     def _make_transpose(self) -> MatrixParts:
+        from spgraph.exchange.near import dealt_rows, is_near, whole_matrix
+
+        if is_near(self.device):
+            turned = dealt_rows(whole_matrix(self).oriented(True), self.device, self.cols, self.rows)
+            turned._transpose = self
+            return turned
         new = MatrixParts(self.ncols, self.nrows, self.dtype, self.device, self.cols, self.rows)
         single = self.values if self.iso else None
         keyed: list[tuple] = []
@@ -216,7 +264,14 @@ class MatrixParts(Parts):
         """Give rows to their owners under another layout, and renumber columns; returns self."""
         if rows is self.rows and cols is self.cols:
             return self
+        from spgraph.exchange.near import is_near, moved_whole
+
         symmetric = self.symmetric if rows is cols else None
+        if is_near(self.device):
+            whole = moved_whole(self, rows, cols)
+            self.rows, self.cols = rows, cols
+            self.take_whole(whole, symmetric)
+            return self
         keyed = []
         for device, piece in self.on_each():
             ids = piece.rows.globals_of(device.sort.row_numbers(piece.indptr, piece.nvals).astype(np.int64))
@@ -266,6 +321,14 @@ class MatrixParts(Parts):
         return new if device.group is not None else new.to_device(device)
 
 
+def over_positions(A: MatrixParts, indptr: Any, indices: Any, values: Any, iso: bool) -> MatrixBlock:
+    """All rows of a matrix as one block of the host, given as they lie."""
+    block = MatrixBlock.__new__(MatrixBlock)
+    block.device, block.nrows, block.ncols, block.dtype = HOST, A.nrows, A.ncols, A.dtype
+    block.set_csr(indptr, indices, values, iso=iso, rows=A.rows.whole(HOST), cols=A.cols.whole(HOST))
+    return block
+
+
 def can_turn(group: Any, blocks: list[MatrixBlock]) -> bool:
     """Whether every device has room for the transposes of its blocks that are not there yet."""
     return group.can_hold([0 if block.has_transpose else TRANSPOSE_ROOM * block.nbytes for block in blocks])
@@ -287,9 +350,10 @@ def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
     return new
 
 
-def rows_of(indptr: Any, indices: Any, values: Any, rows: Layout, cols: Layout, part: int, iso: bool) -> tuple:
-    """(indptr, columns as positions, values) of the rows that a part owns, of the arrays of a whole CSR of the host."""
-    first, last = rows.starts[part : part + 2].tolist()
+def rows_of(
+    indptr: Any, indices: Any, values: Any, rows: Layout, cols: Layout, first: int, last: int, iso: bool
+) -> tuple:
+    """(indptr, columns as positions, values) of rows, by position, of the arrays of a whole CSR of the host."""
     values = None if iso else values
     if rows.order is None:
         own = slice(int(indptr[first]), int(indptr[last]))
@@ -327,3 +391,13 @@ def same_block(one: MatrixBlock, other: MatrixBlock) -> bool:
         and equal(one.indices, other.indices)
         and (np.array_equal(*values) if one.iso else equal(*values))
     )
+
+
+def with_columns(piece: MatrixBlock, columns: Partition) -> MatrixBlock:
+    """The same rows under the same numbers of columns, with other global ids."""
+    if piece.cols is columns:
+        return piece
+    block = MatrixBlock.__new__(MatrixBlock)
+    block.device, block.nrows, block.ncols, block.dtype = piece.device, piece.nrows, piece.ncols, piece.dtype
+    block.set_csr(piece.indptr, piece.indices, piece.values, iso=piece.iso, rows=piece.rows, cols=columns)
+    return block

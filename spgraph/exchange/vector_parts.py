@@ -9,8 +9,9 @@ import numpy as np
 from spgraph.block import VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.exchange._parts import Parts
+from spgraph.exchange.near import cut, is_near, join
 from spgraph.exchange.route import route
-from spgraph.kernels.device import Device
+from spgraph.kernels.device import HOST, Device
 from spgraph.partition.layout import Layout
 
 __all__ = ["VectorParts", "dealt_vector", "piece_coo", "vector_storage"]
@@ -34,9 +35,16 @@ class VectorParts(Parts):
     group : Group
     layout : Layout, optional
         Default: the group's usual one. An empty vector fits any layout.
+
+    Attributes
+    ----------
+    pieces : list of VectorBlock
+        For each part of this process, over its local numbers.
+    whole : VectorBlock
+        Only where `exchange.near` says so: over positions. Whichever was asked for last is the content.
     """
 
-    __slots__ = ("device", "dtype", "layout", "pieces", "size")
+    __slots__ = ("_pieces", "_whole", "device", "dtype", "layout", "size")
     format = "parts"
     iso = False
 
@@ -53,13 +61,46 @@ class VectorParts(Parts):
         return self.layout
 
     @property
+    def pieces(self) -> list[VectorBlock]:  # type: ignore[override]
+        if self._pieces is None:
+            self.pieces = cut(self.whole, self.layout)
+        return self._pieces
+
+    @pieces.setter
+    def pieces(self, pieces: list[VectorBlock]) -> None:
+        self._pieces: Any = pieces
+        self._whole: Any = None
+
+    @property
+    def whole(self) -> VectorBlock:
+        if self._whole is None:
+            self.take_whole(join(self._pieces, self.layout, self.dtype), self.layout)
+        whole, partition = self._whole, self.layout.whole(HOST)
+        return whole if whole.partition is partition else whole.rehome(partition)
+
+    def take_whole(self, whole: VectorBlock, layout: Layout) -> None:
+        """Take over a block over positions of a layout as the whole content."""
+        self.size, self.dtype, self.layout = whole.size, whole.dtype, layout
+        self._pieces, self._whole = None, whole
+
+    @property
+    def nvals(self) -> int:
+        """Number of entries in all parts."""
+        return super().nvals if self._whole is None else self._whole.nvals
+
+    @property
     def listed(self) -> bool:
         """Whether all parts are stored as lists."""
+        if self._whole is not None:
+            return self._whole.format == "sparse"
         return all(self.device.transport.gather([piece.format == "sparse" for piece in self.pieces]))
 
     def clear(self) -> None:
         """Remove all entries."""
-        self.pieces = self.empty_pieces(self.dtype)
+        if self.device.near:
+            self.take_whole(VectorBlock(self.size, self.dtype, self.layout.whole(HOST), HOST), self.layout)
+        else:
+            self.pieces = self.empty_pieces(self.dtype)
 
     def empty_pieces(self, dtype: Any) -> list[VectorBlock]:
         """An empty block for each part of this process, as the vector lies."""
@@ -88,13 +129,20 @@ class VectorParts(Parts):
         """A deep copy."""
         new = VectorParts.__new__(VectorParts)
         new.assume(self)
-        new.pieces = [piece.copy() for _, piece in self.on_each()]
+        if self._whole is not None:
+            new.take_whole(self._whole.copy(), self.layout)
+        else:
+            new.pieces = [piece.copy() for _, piece in self.on_each()]
         return new
 
     def set_full(self, values: Any, *, iso: bool = False) -> None:
         """Take the values of every entry from an array of the host; one value if `iso`."""
         group, layout = self.device, self.layout
         self.clear()
+        if is_near(group):
+            if self.size:
+                self.whole.set_full(values.copy() if iso or layout.order is None else values[layout.order], iso=iso)
+            return
         for part, (device, piece) in zip(group.mine, self.on_each()):
             if not piece.size:
                 continue
@@ -109,6 +157,14 @@ class VectorParts(Parts):
         """Take global ids, each once, and their values (one of them if all are equal) from arrays of the host."""
         self.clear()
         iso = values.size == 1 and ids.size != 1
+        if is_near(self.device):
+            positions = self.layout.positions(ids)
+            order = np.argsort(positions, kind="stable")
+            kept = values.copy() if iso else values[order]
+            self.whole.set_sparse(positions[order].astype(index_dtype(self.size)), kept, iso=kept.size == 1)
+            if self.nvals == self.size and self.size:
+                self.whole.to_bitmap()
+            return
         for (own, local), (device, piece) in zip(self.layout.split(ids), self.on_each()):
             if not own.size:
                 continue
@@ -122,6 +178,8 @@ class VectorParts(Parts):
 
     def coo(self) -> tuple[np.ndarray, np.ndarray]:
         """Global ids (int64, ascending) and values of all parts, in arrays of the host."""
+        if self._whole is not None:
+            return self.whole.coo()
         there = [(device, *piece_coo(piece)) for device, piece in self.on_each()]
         begun = []
         for device, *arrays in there:
@@ -137,6 +195,9 @@ class VectorParts(Parts):
     def rehome(self, layout: Layout) -> VectorParts:
         """Give every entry to its owner under another layout; returns self."""
         if layout is self.layout:
+            return self
+        if is_near(self.device):
+            self.take_whole(self.whole.rehome(layout.whole(HOST)), layout)
             return self
         if self._moves_freely(layout):
             return self

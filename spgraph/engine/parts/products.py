@@ -24,7 +24,6 @@ from spgraph.engine.parts.align import mask_pieces
 from spgraph.engine.product import occupied_rows
 from spgraph.exchange.border import Border, border_of, sharing_of
 from spgraph.exchange.matrix_parts import MatrixParts
-from spgraph.exchange.near import NearBorder
 from spgraph.exchange.vector_parts import VectorParts
 
 __all__ = ["mxv"]
@@ -119,7 +118,7 @@ def _scattered_by(A: MatrixParts, transposed: bool) -> Border | None:
     return border_of(A.oriented(not transposed), duplicate)
 
 
-def _shared(border: Border | NearBorder, u: VectorParts, limit: float | None) -> tuple[bool, list[VectorBlock]]:
+def _shared(border: Border, u: VectorParts, limit: float | None) -> tuple[bool, list[VectorBlock]]:
     """Whether to push, and what each part has of u. Only when a list is there its edges are known."""
     if limit is None:
         return False, border.share(u, False)

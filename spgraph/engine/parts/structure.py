@@ -17,12 +17,11 @@ from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign as assign_rows
 from spgraph.engine.matrix_common import shallow
 from spgraph.engine.operators import cast_values
-from spgraph.engine.parts.align import mask_pieces
+from spgraph.engine.parts.align import mask_pieces, move
 from spgraph.engine.parts.matrices import matrix_apply
 from spgraph.engine.parts.vectors import vector_assign, vector_extract
 from spgraph.exchange.border import border_of
 from spgraph.exchange.matrix_parts import MatrixParts, fill_rows
-from spgraph.exchange.near import is_near, whole_matrix
 from spgraph.exchange.route import route
 from spgraph.exchange.rows import take_rows
 from spgraph.exchange.take import take
@@ -58,9 +57,6 @@ def mxm(
     semiring,
 ) -> None:
     A = A.oriented(a_t)
-    if is_near(A.device):
-        _multiply_near(out, mask, accum, replace, A, B, b_t, semiring)
-        return
     B = B.oriented(b_t)
     if B.rows is not A.cols:
         if B.rows.order is None and B.rows is B.device.even_layout(B.nrows):
@@ -86,37 +82,11 @@ def mxm(
 def _laid(out: MatrixParts, mask: Mask | None, rows: Any, cols: Any, *operands: MatrixParts) -> tuple:
     """The output of a product and its mask in these layouts; operands stay as they are."""
     C, out = out, out.copy() if any(out is operand for operand in operands) else out
-    _move(out, rows, cols)
+    move(out, rows, cols)
     if mask is not None:
         mask = mask._replace(block=out if mask.block is C else mask.block.copy())
-        _move(mask.block, rows, cols)
+        move(mask.block, rows, cols)
     return out, mask
-
-
-def _move(A: MatrixParts, rows: Any, cols: Any) -> None:
-    if A.nvals:
-        A.rehome(rows, cols)
-    elif A.rows is not rows or A.cols is not cols:
-        A.rows, A.cols = rows, cols
-        A.clear()
-
-
-def _multiply_near(
-    out: MatrixParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, B: MatrixParts, b_t: bool, semiring
-) -> None:
-    """On one CPU every part multiplies by all rows of B, put together once; B's transpose is made only if that pays."""
-    if b_t and B.cols is not A.cols:
-        B = B.copy().rehome(B.rows, A.cols)
-    elif not b_t and B.rows is not A.cols:
-        B = B.copy().rehome(A.cols, B.cols)
-    C = out
-    out, mask = _laid(out, mask, A.rows, B.rows if b_t else B.cols, A, B)
-    right = whole_matrix(B)
-    for (_, piece), piece_mask, left in zip(out.on_each(), mask_pieces(mask, len(out.pieces)), A.pieces):
-        matrix_products.mxm(piece, piece_mask, accum, replace, left, False, right, b_t, semiring)
-    out.take(out.pieces)
-    if out is not C:
-        C.assume(out)
 
 
 def outer(out: MatrixParts, mask: Mask | None, accum, replace: bool, u: VectorParts, v: VectorParts, op) -> None:
