@@ -24,7 +24,8 @@ z = np.int8(t_0 if t_0 < np.int8(100) else np.int8(100))
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -295,24 +296,34 @@ def evaluate(e: Expr, env: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     >>> evaluate(Call("add", (x, Const(10, np.uint8)), np.uint8), {"x": np.array([250, 1])})
     array([ 4, 11], dtype=uint8)
     """
+    done: list[np.ndarray[Any, Any]] = []
+    with np.errstate(all="ignore"):
+        for function, name, places, dtype in _steps(e):
+            args = [env[name]] if name else [done[place] for place in places]
+            result = cast_array(args[0], dtype) if function is None else np.asarray(function(*args))
+            done.append(result if result.dtype == dtype else result.astype(dtype))
+    return done[-1]
+
+
+@lru_cache(maxsize=4096)
+def _steps(e: Expr) -> tuple[tuple[Callable[..., Any] | None, str, tuple[int, ...], Any], ...]:
+    """For each node of `e`: a function (None: a cast), an input's name, the steps whose results it takes, its dtype."""
     from semirings._primitives import reference
 
-    done: dict[Expr, np.ndarray[Any, Any]] = {}
-    with np.errstate(all="ignore"):
-        for node in walk(e):
-            args = [done[a] for a in node.args]
-            if isinstance(node, Input):
-                result = cast_array(env[node.name], node.dtype)
-            elif isinstance(node, Const):
-                result = np.asarray(node.value)
-            elif isinstance(node, Where):
-                result = np.where(*args)
-            elif isinstance(node, Cast):
-                result = cast_array(args[0], node.dtype)
-            else:
-                result = np.asarray(reference(node.label)(*args))
-            done[node] = result.astype(node.dtype, copy=False)
-    return done[e]
+    place: dict[Expr, int] = {}
+    steps: list[tuple[Any, ...]] = []
+    for node in walk(e):
+        function: Callable[..., Any] | None = None
+        if isinstance(node, Const):
+            function = partial(np.asarray, node.value)
+        elif isinstance(node, Where):
+            function = np.where
+        elif not isinstance(node, (Input, Cast)):
+            function = reference(node.label)
+        place[node] = len(steps)
+        name = node.name if isinstance(node, Input) else ""
+        steps.append((function, name, tuple(place[a] for a in node.args), node.dtype))
+    return tuple(steps)
 
 
 def __getattr__(name: str) -> Any:
