@@ -73,7 +73,10 @@ def test_vxm(agree, data):
 
 @given(data=st.data())
 def test_products_that_divide(agree, data):
-    """Division and power: infinities and NaN arise, and sums are rounded."""
+    """Division and power: infinities and NaN arise, sums are rounded, and of 0.0 and -0.0 either is the largest.
+
+    So what a second product divides by such a result is compared for integers alone.
+    """
     d1, d2, name = data.draw(typed_semirings(exact=False))
     left, right = data.draw(matrices(3, 4, d1, tame=True)), data.draw(matrices(4, 2, d2, tame=True))
     x, y = data.draw(vectors(3, d1, tame=True)), data.draw(vectors(2, d2, tame=True))
@@ -87,7 +90,7 @@ def test_products_that_divide(agree, data):
         return products(gb)[0]
 
     agree(first_product_only, atol=ATOL)
-    if unify(d1, d2) in ("FP64", "FP32"):
+    if unify(d1, d2) in ("FP64", "FP32") or "truediv" in name:
         return
     agree(products, atol=ATOL)
 
