@@ -62,7 +62,7 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
     spread : {"auto", "sources", "graph"}
         How several devices share the work: each holds a copy of the graph and does some of the sources, or all go
         through the graph in parts together, source by source. "auto": the first where each device has a source and
-        memory for a copy. Results are the same within rounding.
+        memory for a copy, but the second between parts of one CPU. Results are the same within rounding.
 
     Returns
     -------
