@@ -186,9 +186,16 @@ def check_partition(who: str, partition: Any) -> None:
     if isinstance(partition, str):
         if partition not in partitions():
             raise InvalidValue(f"{who}: partition is {partition!r}, wanted one of {', '.join(partitions())}")
-    elif partition is not None and not callable(partition) and np.ndim(partition) != 1:
+    elif partition is not None and not callable(partition) and not _is_line(partition):
         raise InvalidValue(f"{who}: partition is {partition!r}, wanted a name ({', '.join(partitions())}), a "
                            "function or an array with a part for every vertex")
+
+
+def _is_line(given: Any) -> bool:
+    try:
+        return np.ndim(given) == 1
+    except ValueError:  # lists of several lengths
+        return False
 
 
 def _one_of(name, got, wanted):

@@ -17,7 +17,8 @@ import numpy as np
 
 from semirings.exceptions import DimensionMismatch, IndexOutOfBound, InvalidValue
 from spgraph import context, engine
-from spgraph.matrix import Matrix
+from spgraph._room import making
+from spgraph.matrix import Matrix, MatrixExpression, TransposedMatrix
 from spgraph.vector import Vector
 
 __all__ = ["Copies", "most"]
@@ -34,6 +35,7 @@ def most(A: Matrix, room: int = 0) -> int:
     >>> sg.copies.most(sg.generators.path(4).to("cpu"))
     1
     """
+    A = _graph("most", A)
     if A._device.group is not None or A._device.on_host:
         return 1
     return engine.most_copies(A._block, room)
@@ -60,6 +62,8 @@ class Copies:
     ------
     InvalidValue
         If `A` is not square or lies in parts, or there cannot be so many copies.
+    OutOfMemory
+        If there is no room.
 
     Examples
     --------
@@ -76,24 +80,25 @@ class Copies:
     """
 
     def __init__(self, A: Matrix, count: int):
-        try:
-            wanted = operator.index(count)
-        except TypeError:
-            wanted = 0
+        A = _graph("Copies", A)
         if A._device.group is not None:
             raise InvalidValue(f"Copies: A lies in {A._device.group.parts} parts, wanted one device; "
                                "tasks.spread gives each device a copy")
         if A.nrows != A.ncols or A._block.rows is not A._block.cols:
             raise InvalidValue(f"Copies: A is {A.nrows} x {A.ncols}, wanted a square matrix with one order of vertices")
-        limit = most(A) if not A._device.on_host else None
-        if wanted < 1 or (limit is not None and wanted > limit):
+        limit = None if A._device.on_host else most(A)
+        wanted = _integer(count)
+        if wanted is None or wanted < 1 or (limit is not None and wanted > limit):
             upto = "1 or more" if limit is None else f"1 to {limit}"
             raise InvalidValue(f"Copies: count is {count!r}, wanted {upto} copies of {A.nrows} vertices")
-        self._graph = A
-        self._order = A._block.rows  # as it is now
-        self._matrix = Matrix._wrap(engine.copies_of(A._block, wanted))
+        self._order, self._vertices = A._block.rows, A.nrows  # as they are now
+        with making("Copies", A._device):
+            self._matrix = Matrix._wrap(engine.copies_of(A._block, wanted))
         self.size = self._matrix.nrows
         self.width = max(self._matrix._block.width, wanted)
+
+    def __reduce__(self):
+        raise TypeError("Copies are not pickled: pickle the graph, and make them anew")
 
     def vector(self, vertices: Any, value: Any, dtype: Any) -> Vector:
         """A Vector with one entry for each copy asked for: ``vertices[c]`` of copy c has `value`.
@@ -104,37 +109,80 @@ class Copies:
             If one is not a vertex.
         DimensionMismatch
             If there are more vertices than copies.
+        InvalidValue
+            If they are no integers.
         """
-        places = np.asarray(vertices, np.int64).reshape(-1)
-        n = self._graph.nrows
-        if places.size > self.width:
-            raise DimensionMismatch(f"Copies.vector: {places.size} vertices for {self.width} copies")
-        if places.size and not (places.min() >= 0 and places.max() < n):
-            wrong = places[(places < 0) | (places >= n)][0]
-            raise IndexOutOfBound(f"Copies.vector: vertex {wrong} of {n}")
-        local = np.array([self._order.local_of(int(v)) for v in places], np.int64)
-        with context.on(self._graph):
-            return Vector.from_coo(local * self.width + np.arange(places.size), value, dtype, size=self.size)
+        places: list[Any] = [_integer(v) for v in vertices] if np.iterable(vertices) else [None]
+        if None in places:
+            raise InvalidValue(f"Copies.vector: vertices is {vertices!r}, wanted a list of integers")
+        if len(places) > self.width:
+            raise DimensionMismatch(f"Copies.vector: {len(places)} vertices for {self.width} copies")
+        wrong = [v for v in places if not 0 <= v < self._vertices]
+        if wrong:
+            raise IndexOutOfBound(f"Copies.vector: vertex {wrong[0]} of {self._vertices}")
+        with context.on(self._matrix):
+            numbers = [self._order.local_of(v) * self.width + copy for copy, v in enumerate(places)]
+            return Vector.from_coo(np.array(numbers, np.int64), value, dtype, size=self.size)
 
     def vxm(self, v: Vector, op: Any, *, transposed: bool = False) -> Any:
-        """``v @ A`` in each copy, or ``v @ A.T``, over a semiring; an expression as that of `Vector.vxm`."""
-        return v.vxm(self._matrix.T if transposed else self._matrix, op)
+        """``v @ A`` in each copy, or ``v @ A.T``, over a semiring; an expression as that of `Vector.vxm`.
+
+        Raises
+        ------
+        InvalidValue
+            If the semiring multiplies by positions: those of copies are none of the graph's.
+        """
+        product = v.vxm(self._matrix.T if transposed else self._matrix, op)
+        chosen = product._plan.op
+        if chosen.binaryop.is_positional:
+            raise InvalidValue(f"Copies.vxm: {chosen} multiplies by positions, which copies number in their own way")
+        return product
 
     def sums(self, v: Vector) -> Vector:
         """The sum over the copies of a Vector over all of them: a full Vector over the vertices of the graph."""
-        return Vector._wrap(engine.sum_of_copies(self._checked("sums", v), self.width, self._order))
+        block = self._checked("sums", v)
+        with making("Copies.sums", block.device):
+            return Vector._wrap(engine.sum_of_copies(block, self.width, self._order))
 
     def counts(self, v: Vector) -> np.ndarray:
         """How many entries a Vector over all of them has in each copy."""
-        return engine.count_of_copies(self._checked("counts", v), self.width)
+        block = self._checked("counts", v)
+        with making("Copies.counts", block.device):
+            return engine.count_of_copies(block, self.width)
 
     def rows(self, v: Vector, count: int | None = None) -> Matrix:
-        """A Vector over all of them as a Matrix whose row c has the entries of copy c, of the first `count` only."""
-        count = self.width if count is None else count
-        return Matrix._wrap(engine.rows_of_copies(self._checked("rows", v), self.width, count, self._order))
+        """A Vector over all of them as a Matrix whose row c has the entries of copy c, of the first `count` only.
+
+        Raises
+        ------
+        InvalidValue
+            If there are not so many copies.
+        """
+        block = self._checked("rows", v)
+        wanted = self.width if count is None else _integer(count)
+        if wanted is None or not 0 <= wanted <= self.width:
+            raise InvalidValue(f"Copies.rows: count is {count!r}, wanted 0 to {self.width}")
+        with making("Copies.rows", block.device):
+            return Matrix._wrap(engine.rows_of_copies(block, self.width, wanted, self._order))
 
     def _checked(self, name: str, v: Vector) -> Any:
-        if v.size != self.size or v._device is not self._graph._device:
-            raise DimensionMismatch(f"Copies.{name}: v has size {v.size} on {v.device}, "
-                                    f"wanted {self.size} on {self._graph.device}")
+        if not isinstance(v, Vector) or v.size != self.size or v._device is not self._matrix._device:
+            got = f"has size {v.size} on {v.device}" if isinstance(v, Vector) else f"is of type {type(v).__name__}"
+            wanted = f"a Vector of size {self.size} on {self._matrix.device}"
+            raise DimensionMismatch(f"Copies.{name}: v {got}, wanted {wanted}")
         return v._block
+
+
+def _graph(name: str, A: Any) -> Matrix:
+    if isinstance(A, (MatrixExpression, TransposedMatrix)):
+        return A.new()
+    if not isinstance(A, Matrix):
+        raise InvalidValue(f"{name}: A is of type {type(A).__name__}, wanted a Matrix")
+    return A
+
+
+def _integer(given: Any) -> Any:
+    try:
+        return operator.index(given)
+    except TypeError:
+        return None

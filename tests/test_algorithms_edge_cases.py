@@ -343,3 +343,5 @@ class TestPageRank:
 def test_what_is_no_graph_is_said_of_the_algorithm(sg, name):
     with pytest.raises(sg.exceptions.DomainMismatch, match=rf"^{name}: A is no graph: got int, wanted a Matrix"):
         getattr(sg.algorithms, name)(3)
+    with pytest.raises(sg.exceptions.DimensionMismatch, match=rf"^{name}: A is no graph: .*1 dimensions"):
+        getattr(sg.algorithms, name)(np.zeros(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import weakref
 
 import numpy as np
@@ -17,7 +18,7 @@ from spgraph.engine import shares_cuda
 
 SEMIRINGS = [("plus_times", "INT64"), ("min_plus", "INT64"), ("any_pair", "BOOL"), ("lor_land", "BOOL"),
              ("plus_first", "FP32"), ("max_second", "INT16"), ("plus_pair", "UINT8"), ("times_first", "INT32"),
-             ("min_firsti", "INT64"), ("bxor_bor", "UINT32")]  # fmt: skip
+             ("max_plus", "INT64"), ("bxor_bor", "UINT32")]  # fmt: skip
 
 
 def random_graph(seed, n=60, directed=True, hub=True):
@@ -154,7 +155,7 @@ def test_what_is_wrong_is_named(cuda):
             copies.vector([3, 20], 1, "INT8")
         with pytest.raises(sg.exceptions.DimensionMismatch, match=r"Copies.vector: 3 vertices for 2 copies"):
             copies.vector([3, 1, 2], 1, "INT8")
-        with pytest.raises(sg.exceptions.DimensionMismatch, match=r"Copies.sums: v has size 20 on .*, wanted 40 on "):
+        with pytest.raises(sg.exceptions.DimensionMismatch, match=r"Copies.sums: v has size 20 on .*, wanted .* 40 "):
             copies.sums(on(device, lambda: sg.Vector(int, 20)))
         with pytest.raises(sg.exceptions.InvalidValue, match=r"Copies: A is 2 x 3, wanted a square matrix"):
             Copies(on(device, lambda: sg.Matrix(int, 2, 3)), 2)
@@ -193,3 +194,113 @@ def test_a_graph_with_copies_is_freed(cuda):
             assert gone() is None
         finally:
             gc.enable()
+
+
+@pytest.mark.parametrize("order", ["natural", "degree"])
+def test_vectors_in_another_order(cuda, order):
+    """What comes out of a product with another matrix may lie by its order."""
+    for device in ("cpu", cuda):
+        with sg.Context(device):
+            copies = Copies(on("cpu", lambda: random_graph(2, 30)).to(device).reorder(order), 4)
+            with sg.Context("cpu"):
+                other = random_graph(5, copies.size)
+            B = other.to(device).reorder("degree")
+            u = sg.Vector.from_coo(np.arange(0, copies.size, 3), 1, "INT64", size=copies.size)
+            for ask in (copies.counts, copies.sums, copies.rows):
+                v = u.vxm(B, semiring.plus_times).new()
+                plain = sg.Vector.from_coo(*v.to_coo(), size=copies.size)
+                got, want = ask(v), ask(plain)
+                assert np.array_equal(got, want) if ask == copies.counts else got.isequal(want)
+
+
+def test_a_transpose_is_a_graph_of_its_own(cuda):
+    for device in ("cpu", cuda):
+        with sg.Context(device):
+            A = on("cpu", lambda: random_graph(1, 20)).to(device)
+            for given in (A.T, A + A):
+                found, want = Copies(given, 2), Copies(given.new(), 2)
+                u = found.vector([4, 7], 1, "INT64")
+                assert found.vxm(u, semiring.plus_times).new().isequal(want.vxm(u, semiring.plus_times).new())
+
+
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_a_trace_counts_the_edges_of_all_copies(cuda, direction):
+    A = on("cpu", lambda: random_graph(1, 20))
+    edges = []
+    for device in ("cpu", cuda):
+        with sg.Context(device, direction=direction):
+            copies = Copies(A.to(device), 4)
+            u, v = copies.vector([4, 7, 3, 5], 1, "INT64"), sg.Vector("INT64", copies.size)
+            with sg.trace() as t:
+                v(~u.S) << copies.vxm(u, semiring.plus_times)
+                copies.sums(v)
+            edges.append(t.to_pandas().edges.tolist())
+            assert t.to_pandas().operation[0] == "mxv"
+            assert "sum_of_copies" in t.to_pandas().others[1]
+    assert edges[0] == edges[1]
+    with sg.Context(cuda):
+        with sg.trace() as t:
+            sg.algorithms.betweenness_centrality(A.to(cuda), batch=8)
+            sg.algorithms.bfs_from_each(A.to(cuda), range(5))
+        assert t.to_pandas().edges.sum() > 0
+
+
+def test_no_memory_is_said_as_everywhere(emulated):
+    A = on("cpu", lambda: random_graph(1, 40)).to(emulated)
+    with sg.Context(emulated):
+        copies = Copies(A, 4)
+        v = copies.vector([1, 2, 3], 1.0, "FP64")
+        calls = {"Copies": lambda: Copies(A.dup(), 2), "Copies.sums": lambda: copies.sums(v.dup()),
+                 "Copies.rows": lambda: copies.rows(v.dup())}  # fmt: skip
+        for name, call in calls.items():
+            told = []
+            for fails in range(1, 60):
+                emulated.fail_at = fails
+                try:
+                    call()
+                except sg.exceptions.OutOfMemory as error:
+                    told.append(str(error).partition(":")[0])
+                finally:
+                    reached, emulated.fail_at = emulated.fail_at is None, None
+                if not reached:
+                    break
+            assert name in told
+
+
+def test_arguments_that_are_none(cuda):
+    with sg.Context(cuda):
+        A = on("cpu", lambda: random_graph(1, 20)).to(cuda)
+        copies = Copies(A, 4)
+        v = copies.vector([1], 1, "INT8")
+        for count in (-1, 5, 2.5, "x"):
+            with pytest.raises(sg.exceptions.InvalidValue, match=r"Copies.rows: count is .*, wanted 0 to 4"):
+                copies.rows(v, count)
+        for vertices in ([1.7], [float("nan")], ["a"], None, 3):
+            with pytest.raises(sg.exceptions.InvalidValue, match=r"Copies.vector: vertices is .*, wanted a list"):
+                copies.vector(vertices, 1, "INT8")
+        with pytest.raises(sg.exceptions.IndexOutOfBound, match="vertex 9223372036854775808 of 20"):
+            copies.vector([2**63], 1, "INT8")
+        for op in (semiring.any_secondi, "min_firstj"):
+            with pytest.raises(sg.exceptions.InvalidValue, match=r"Copies.vxm: .* multiplies by positions"):
+                copies.vxm(v, op)
+        with pytest.raises(TypeError, match="Copies are not pickled"):
+            pickle.dumps(copies)
+        for name, call in (("most", most), ("Copies", lambda x: Copies(x, 2))):
+            with pytest.raises(sg.exceptions.InvalidValue, match=f"{name}: A is of type int, wanted a Matrix"):
+                call(3)
+        with pytest.raises(sg.exceptions.DimensionMismatch, match=r"Copies.sums: v is of type int, wanted a Vector of"):
+            copies.sums(3)
+        A.resize(10, 10)
+        assert copies.counts(copies.vector([15], 1, "INT8")).tolist() == [1, 0, 0, 0]
+
+
+def test_one_copy_shares_the_graph(cuda):
+    with sg.Context(cuda):
+        A = on("cpu", lambda: random_graph(1, 20)).to(cuda)
+        one = Copies(A, 1)
+        assert one._matrix._block.indices is A._block.indices
+        u = one.vector([3], 1, "INT64")
+        for back in (False, True):
+            want = sg.Vector.from_coo([3], 1, size=20).vxm(A.T if back else A, semiring.plus_times).new()
+            assert one.sums(one.vxm(u, semiring.plus_times, transposed=back).new()).to_dense().tolist() == (
+                want.to_dense(fill_value=0).tolist())

@@ -270,6 +270,7 @@ def test_do_the_parts_fit():
     ({"devices": "cpu:2", "duplicate": "2-hop"}, "duplicate is '2-hop'"),
     ({"devices": "cpu:2", "partition": "best"}, "estimate: partition is 'best', wanted one of contiguous"),
     ({"devices": "cpu:2", "partition": 5}, "estimate: partition is 5, wanted a name"),
+    ({"devices": "cpu:2", "partition": [[1], [1, 2]]}, "estimate: partition is .*, wanted a name"),
 ])  # fmt: skip
 def test_errors_in_parts(arguments, words):
     with pytest.raises((TypeError, exceptions.InvalidValue), match=words):

@@ -283,6 +283,8 @@ def _pushed(rows: Any, u: Any) -> Any:
     if u.nvals == 0:
         return 0
     indices = u.indices if u.format == "sparse" else u.device.xp.flatnonzero(u.present)
+    if rows.width > 1:
+        indices = indices // rows.width
     return (rows.indptr[indices + 1] - rows.indptr[indices]).sum()
 
 
@@ -294,7 +296,8 @@ def _pulled(rows: Any, view: Any) -> Any:
     allowed = view.values != 0 if kind == "f" else view.present != 0
     if kind == "v":
         allowed &= view.values != 0
-    inside = (rows.indptr[1:] - rows.indptr[:-1])[allowed].sum()
+    lengths = rows.indptr[1:] - rows.indptr[:-1]
+    inside = (lengths.repeat(rows.width) if rows.width > 1 else lengths)[allowed].sum()
     return rows.nvals - inside if view.code[1:] else inside
 
 

@@ -17,7 +17,7 @@ from spgraph.vector import Vector
 
 __all__ = ["Fronts", "fronts_of"]
 
-LEAST_ROOM = 16  # bytes for each vertex that a search in a copy takes
+ROOM = 75  # bytes for each vertex of a copy in which a search has room, as far as was measured
 
 
 class Fronts:
@@ -123,5 +123,5 @@ class _Rows(Fronts):
 
 def fronts_of(A: Matrix, starts: list[int], one: Any, dtype: np.dtype) -> Fronts:
     """The searches from `starts`, each with `one` path to its source."""
-    kind = Fronts if len(starts) == 1 else _Copies if 1 < len(starts) <= most(A, LEAST_ROOM) else _Rows
+    kind = Fronts if len(starts) == 1 else _Copies if 1 < len(starts) <= most(A, ROOM) else _Rows
     return kind(A, starts, one, dtype)

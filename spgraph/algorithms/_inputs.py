@@ -41,8 +41,8 @@ def as_graph(name: str, A) -> Matrix:
     elif not isinstance(A, Matrix):
         try:
             A = io.as_matrix(A)
-        except DomainMismatch as error:
-            raise DomainMismatch(f"{name}: A is no graph: {error}") from None
+        except (DomainMismatch, DimensionMismatch) as error:
+            raise type(error)(f"{name}: A is no graph: {error}") from None
     if A.nrows != A.ncols:
         raise DimensionMismatch(f"{name}: A is {A.nrows} x {A.ncols}; the adjacency matrix of a graph is square")
     return A

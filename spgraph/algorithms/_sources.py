@@ -20,7 +20,7 @@ from spgraph.vector import Vector
 __all__ = ["is_directed", "rescale", "starts_of", "sum_over"]
 
 TOGETHER = 1 << 20  # entries of a matrix of frontiers at most, where the choice is ours
-ROOM = 33  # bytes for a vertex and a source of those done at once
+ROOM = 9  # numbers' worth of bytes for a vertex and a source of those done at once: 35 in FP32, 62 to 75 in FP64
 SCRATCH = 3 << 29  # bytes for sources that a GPU does at once in copies of the graph
 FEW_COPIES = 4  # rmat24-16, ms for 16 sources: 155 one by one, 183 with two copies, 148 with four (H200)
 MANY, ENOUGH = 256, 16  # its rows at most, and at least: with fewer, vectors are faster
@@ -51,7 +51,7 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
 
     def work(copy, jobs):
         total, numbers = zeros(dtype, copy.nrows), floats(dtype)
-        at_once = batch or _at_once(copy, len(jobs))
+        at_once = batch or _at_once(copy, len(jobs), ROOM * dtype.itemsize)
         for begin in range(0, len(jobs), at_once):
             several = jobs[begin:begin + at_once]
             if not (yield from add(copy, several, total, numbers)):
@@ -61,7 +61,7 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
                                        f"from a source among {several}")
         return total
 
-    if not _spreads(A, spread, len(starts), ROOM * A.nrows * (batch or _rows(A.nrows))):
+    if not _spreads(A, spread, len(starts), ROOM * dtype.itemsize * A.nrows * (batch or _rows(A.nrows))):
         return tasks.finish(work(A, starts))
     total, *others = tasks.spread(A, starts, work)
     for other in others:
@@ -97,8 +97,8 @@ def _spreads(A: Matrix, spread: str, jobs: int, room: int) -> bool:
     return spread == "sources" or (spread == "auto" and tasks.fit(A, jobs, room))
 
 
-def _at_once(A: Matrix, jobs: int) -> int:
-    rows, copies = _rows(A.nrows), min(most(A, ROOM), SCRATCH // (ROOM * max(A.nrows, 1)))
+def _at_once(A: Matrix, jobs: int, room: int) -> int:
+    rows, copies = _rows(A.nrows), min(most(A, room), SCRATCH // (room * max(A.nrows, 1)))
     if copies < FEW_COPIES or min(rows, jobs) > copies:  # rmat:13, exact: 644 ms in 32 copies, 367 in 256 rows (H200)
         return rows
     return 1 << copies.bit_length() - 1
@@ -109,12 +109,12 @@ def _rows(n: int) -> int:
     return rows if rows >= ENOUGH else 1
 
 
-def _count(name: str, given, most: int | None) -> int:
+def _count(name: str, given, limit: int | None) -> int:
     try:
         count = operator.index(given)
     except TypeError:
         count = 0
-    if count < 1 or (most is not None and count > most):
-        wanted = "of 1 or more" if most is None else f"in [1, {most}], the number of vertices"
+    if count < 1 or (limit is not None and count > limit):
+        wanted = "of 1 or more" if limit is None else f"in [1, {limit}], the number of vertices"
         raise InvalidValue(f"betweenness_centrality: {name} is {given!r}, wanted an integer {wanted}")
     return count

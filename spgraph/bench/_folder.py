@@ -109,11 +109,13 @@ def _check_opposites(folder: str, csr: tuple, first: int, count: int, cuts: np.n
     Each edge of the sample goes to the process that has the row of its other end.
     """
     indptr, indices, weights = csr
-    bits, begin, step = weights.view(np.int32), int(cuts[ranks.rank]), max(count // SAMPLE, 1)
-    at = np.arange(-first % step, indices.size, step)
+    begin = int(cuts[ranks.rank])
+    drawn = np.arange(count) if count <= SAMPLE else np.sort(np.random.default_rng(0).integers(0, count, SAMPLE))
+    at = drawn[(drawn >= first) & (drawn < first + indices.size)] - first
     tails, heads = np.searchsorted(indptr, at, side="right") - 1 + begin, indices[at].astype(np.int64)
     owner = np.searchsorted(cuts[1:], heads, side="right")
-    asked = [tuple(one[owner == rank] for one in (at + first, tails, heads, bits[at])) for rank in range(ranks.count)]
+    edges = at + first, tails, heads, weights[at]
+    asked = [tuple(one[owner == rank] for one in edges) for rank in range(ranks.count)]
     numbers, tails, heads, wanted = (np.concatenate(some) for some in zip(*ranks.exchange(asked)))
     low, high = (indptr[heads - begin + k].astype(np.int64) for k in (0, 1))
     ends = high
@@ -124,10 +126,11 @@ def _check_opposites(folder: str, csr: tuple, first: int, count: int, cuts: np.n
     there = low < ends
     there[there] = indices[low[there]] == tails[there]
     right = there.copy()
-    right[there] = bits[low[there]] == wanted[there]
+    found, wanted = weights[low[there]], wanted[there]
+    right[there] = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
     first_wrong = np.flatnonzero(~right)[:1]
-    found = [(int(numbers[k]), bool(there[k]), int(tails[k]), int(heads[k])) for k in first_wrong]
-    wrong = sorted(one for some in ranks.gather(found) for one in some)
+    told = [(int(numbers[k]), bool(there[k]), int(tails[k]), int(heads[k])) for k in first_wrong]
+    wrong = sorted(one for some in ranks.gather(told) for one in some)
     if wrong:
         _, is_there, u, v = wrong[0]
         raise FormatError(os.path.join(folder, WEIGHTS if is_there else COLUMNS), None,

@@ -27,6 +27,7 @@ from spgraph.engine.matrix_structure import (
     vector_diag,
 )
 from spgraph.engine.pointers import combine_at, gather, pointer_jump
+from spgraph.engine.queues_cuda import forget_kept
 from spgraph.engine.vector_elementwise import (
     Apply,
     Ewise,
@@ -85,6 +86,8 @@ def _built_on(*_arrays, device=HOST, **_more):
     return device if device.group is None else VectorParts(0, "b", device)
 
 
+copies_of, sum_of_copies, rows_of_copies, count_of_copies = for_parts(
+    copies_of, sum_of_copies, rows_of_copies, count_of_copies)
 build_vector, build_matrix = for_parts(build_vector, build_matrix, where=_built_on)
 
 __all__ = [
@@ -99,6 +102,7 @@ __all__ = [
     "combine_at",
     "copies_of",
     "count_of_copies",
+    "forget_kept",
     "forget_workspaces",
     "gather",
     "inner",

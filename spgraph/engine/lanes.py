@@ -15,7 +15,7 @@ import numpy as np
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.matrix_build import build_matrix
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
-from spgraph.partition import Partition
+from spgraph.partition import NATURAL, Partition
 
 __all__ = ["MOST", "CopiesBlock", "copies_of", "count_of_copies", "most_copies", "rows_of_copies", "sum_of_copies"]
 
@@ -38,7 +38,7 @@ class CopiesBlock(MatrixBlock):
     base : MatrixBlock
         Square, on a GPU.
     width : int
-        How many: a power of two from 2 to `most_copies`.
+        How many: a power of two up to `most_copies`.
     """
 
     __slots__ = ("base", "width")
@@ -51,7 +51,7 @@ class CopiesBlock(MatrixBlock):
         super().__init__(base.nrows * width, base.ncols * width, base.dtype, device=base.device)
 
     def clear(self) -> None:
-        """Nothing has been noted of it."""
+        """Begin with the arrays of the block, and with nothing noted of the copies."""
         base = self.base
         self.indptr, self.indices, self.values, self.iso = base.indptr, base.indices, base.values, base.iso
         self.symmetric, self.longest = base.symmetric, base.longest
@@ -93,7 +93,7 @@ class CopiesBlock(MatrixBlock):
 
 def copies_of(block: MatrixBlock, count: int) -> MatrixBlock:
     """Copies of a square block whose rows and columns have one order: on a GPU seen as such, on a CPU made."""
-    if block.device.on_host or count == 1:
+    if block.device.on_host:
         return _made(block, count)
     width = 1 << (count - 1).bit_length()
     found = block.copies.get(width)
@@ -119,8 +119,7 @@ def _made(block: MatrixBlock, count: int) -> MatrixBlock:
 def sum_of_copies(v: VectorBlock, width: int, order: Partition) -> VectorBlock:
     """The sum over the copies of each vertex, in the numbers of `order`; absent ones count nothing."""
     xp = v.device.xp
-    v.to_bitmap(expand=True)
-    v.expand()
+    v.rehome(NATURAL).to_bitmap(expand=True).expand()
     values = v.values if v.format == "full" else xp.where(v.present != 0, v.values, v.dtype.type(0))
     new = VectorBlock(v.size // width, v.dtype, order, v.device)
     new.set_full(values.reshape(-1, width).sum(axis=1, dtype=v.dtype))
@@ -140,6 +139,7 @@ def rows_of_copies(v: VectorBlock, width: int, count: int, order: Partition) -> 
 
 def count_of_copies(v: VectorBlock, width: int) -> np.ndarray:
     """How many entries each copy has, on the host."""
+    v.rehome(NATURAL)
     if v.format == "full":
         return np.full(width, v.size // width)
     xp = v.device.xp

@@ -32,7 +32,7 @@ CPU_COSTS = Costs(3.0, 2.0, 2.0, 0.7, 20_000.0)  # one thread of a 2-core EPYC, 
 GPU_COSTS = Costs(0.020, 0.015, 0.002, 0.003, 4_000.0)
 
 
-LINES = 8  # copies whose values come with one read
+TOGETHER = 8  # copies whose values come with one read
 
 
 @cache
@@ -44,7 +44,7 @@ def of_copies(costs: Costs, width: int) -> Costs:
     >>> of_copies(GPU_COSTS, 1) == GPU_COSTS
     True
     """
-    together = min(width, LINES)
+    together = min(width, TOGETHER)
     return costs._replace(pull=costs.pull / together, stop=costs.stop / together, look=costs.look / together)
 
 

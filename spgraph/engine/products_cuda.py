@@ -23,7 +23,7 @@ from spgraph.engine.queues_cuda import (
     Found,
     accumulator,
     blocks_for,
-    copies,
+    copies_const,
     follows,
     marks,
     pad,
@@ -171,7 +171,8 @@ class CudaProduct(Product):
         ops = self.ops(out_dtype)
         if self.filter is not None:
             ops |= self.filter.ops(out_dtype)
-        consts = {**self.consts(A), "ATOMIC": hardware_atomic(monoid), "GLANCE": settles(monoid), **copies(A), **consts}
+        consts = {**self.consts(A), "ATOMIC": hardware_atomic(monoid), "GLANCE": settles(monoid), **copies_const(A),
+                  **consts}
         if name == "pull.pull_all":
             hot = consts["HOT"]
             block = HOT_BLOCK if hot else BLOCK

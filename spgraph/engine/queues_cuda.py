@@ -16,13 +16,13 @@ from spgraph.engine.mask import EMPTY_BITS
 from spgraph.engine.operators import store
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES, unpacked
 
-__all__ = ["NO_PREFIX", "Found", "accumulator", "blocks_for", "copies", "counts_edges", "follows", "marks", "pad",
-           "queue", "unpacked"]
+__all__ = ["NO_PREFIX", "Found", "accumulator", "blocks_for", "copies_const", "counts_edges", "follows",
+           "forget_kept", "marks", "pad", "queue", "unpacked"]
 
 WARP = 32
 NO_PREFIX = np.empty(0, np.int64)
 LAST_EPOCH = 255
-MOST_KEPT = 16  # arrays of a device that pushes find as they left them, of each kind
+MOST_KEPT, KEPT_BYTES = 16, 1 << 28  # arrays of a device that pushes find as they left them, of each kind
 
 
 def blocks_for(edges: int, device: Any) -> int:
@@ -30,7 +30,7 @@ def blocks_for(edges: int, device: Any) -> int:
     return max(1, min(-(-edges // (8 * WARP)), 4 * device.multiprocessors))
 
 
-def copies(A: MatrixBlock) -> dict:
+def copies_const(A: MatrixBlock) -> dict:
     """The constant that kernels take for copies of a matrix, see `engine.lanes`."""
     return {"COPIES": str(A.width)} if A.width > 1 else {}
 
@@ -69,7 +69,7 @@ def _made(u: VectorBlock, A: MatrixBlock, limit: float, edges: int | None) -> tu
     kernel = device.kernels.get(key)
     if kernel is None:
         kernel = device.kernels[key] = device.kernel("queue.make" if listed else "queue.list",
-                                                      {"VALUES": not iso, **copies(A)}, {})
+                                                      {"VALUES": not iso, **copies_const(A)}, {})
     indices, prefix = xp.empty(count, index_dtype(u.size)), xp.empty(count, np.int64)
     values = EMPTY_BITS if iso else xp.empty(count, u.dtype)
     entries = u.indices if listed else u.present
@@ -152,10 +152,21 @@ def accumulator(device: Any, size: int, monoid, dtype) -> Any:
 
 
 def _keep(kept: dict, key: Any, found: Any) -> None:
-    """Put it last; what has not been used for longest goes."""
+    """Put it last; what has not been used for longest goes, until all are few and small, but for the last."""
     kept[key] = found
-    if len(kept) > MOST_KEPT:
-        del kept[next(iter(kept))]
+    nbytes = sum(_nbytes(one) for one in kept.values())
+    while len(kept) > 1 and (len(kept) > MOST_KEPT or nbytes > KEPT_BYTES):
+        nbytes -= _nbytes(kept.pop(next(iter(kept))))
+
+
+def _nbytes(found: Any) -> int:
+    return (found[0] if type(found) is tuple else found).nbytes
+
+
+def forget_kept(device: Any) -> None:
+    """Give back what pushes keep on a device."""
+    for kind in ("marks", "accumulators"):
+        device.kernels.get(kind, {}).clear()
 
 
 def pad(out: VectorBlock, identity) -> None:
