@@ -238,10 +238,7 @@ def test_a_trace_counts_the_edges_of_all_copies(cuda, direction):
             u, v = copies.vector([4, 7, 3, 5], 1, "INT64"), sg.Vector("INT64", copies.size)
             with sg.trace() as t:
                 v(~u.S) << copies.vxm(u, semiring.plus_times)
-                copies.sums(v)
             edges.append(t.to_pandas().edges.tolist())
-            assert t.to_pandas().operation[0] == "mxv"
-            assert "sum_of_copies" in t.to_pandas().others[1]
     assert edges[0] == edges[1]
     with sg.Context(cuda):
         with sg.trace() as t:

@@ -86,8 +86,6 @@ def _built_on(*_arrays, device=HOST, **_more):
     return device if device.group is None else VectorParts(0, "b", device)
 
 
-copies_of, sum_of_copies, rows_of_copies, count_of_copies = for_parts(
-    copies_of, sum_of_copies, rows_of_copies, count_of_copies)
 build_vector, build_matrix = for_parts(build_vector, build_matrix, where=_built_on)
 
 __all__ = [
