@@ -13,6 +13,7 @@ import pytest
 import spgraph as sg
 from semirings import binary, monoid, select
 from spgraph import engine
+from spgraph._room import spare
 from spgraph.block import VectorBlock
 from spgraph.engine import Apply, Ewise, Index, Leaf, Mask, queues_cuda
 from spgraph.engine.mask import view_mask
@@ -283,12 +284,17 @@ def test_a_pending_block_can_be_pickled(vectors, cuda, make):
     assert engine.vector_coo(pickle.loads(pickle.dumps(block)))[0].tolist() == ids
 
 
-def test_what_pushes_keep_on_a_device_is_bounded(cuda):
+@pytest.mark.parametrize("most", [1, 1 << 28])
+def test_what_pushes_keep_on_a_device_is_bounded(cuda, monkeypatch, most):
     """Marks and accumulators of sizes that nobody uses any more go, and the answers stay."""
+    monkeypatch.setattr(queues_cuda, "KEPT_BYTES", most)
     with sg.Context(cuda, direction="push"):
         for size in [*range(10, 40), 10]:
             A = sg.Matrix.from_coo(range(size - 1), range(1, size), 2, nrows=size, ncols=size)
             u = sg.Vector.from_coo([0, 3], [5, 7], size=size)
             assert u.vxm(A, sg.semiring.plus_times).new().to_dict() == {1: 10, 4: 14}
         for kind in ("marks", "accumulators"):
-            assert 2 <= len(cuda.kernels[kind]) <= queues_cuda.MOST_KEPT
+            kept = len(cuda.kernels[kind])
+            assert kept == 1 if most == 1 else 2 <= kept <= queues_cuda.MOST_KEPT
+        spare(cuda)
+        assert not cuda.kernels["marks"] and not cuda.kernels["accumulators"]
