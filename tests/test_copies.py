@@ -14,7 +14,7 @@ import spgraph as sg
 from spgraph import binary, monoid, semiring
 from spgraph.algorithms.bfs import any_next
 from spgraph.copies import Copies, most
-from spgraph.engine import shares_cuda
+from spgraph.engine import lanes, shares_cuda
 
 SEMIRINGS = [("plus_times", "INT64"), ("min_plus", "INT64"), ("any_pair", "BOOL"), ("lor_land", "BOOL"),
              ("plus_first", "FP32"), ("max_second", "INT16"), ("plus_pair", "UINT8"), ("times_first", "INT32"),
@@ -48,7 +48,7 @@ def on(device, make):
         return make()
 
 
-SEEDS = [seed if seed in (1, 4) else pytest.param(seed, marks=pytest.mark.whole) for seed in range(20)]
+SEEDS = [seed if seed == 1 else pytest.param(seed, marks=pytest.mark.whole) for seed in range(20)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -132,13 +132,13 @@ def test_betweenness_from_many_sources_at_once(cuda, batch, endpoints):
         np.testing.assert_allclose(found.to_dense(), want, 1e-12, 1e-14)
 
 
-def test_how_many_copies_there_may_be(cuda):
+def test_how_many_copies_there_may_be(cuda, monkeypatch):
     with sg.Context(cuda):
         A, free = random_graph(1, 20), cuda.memory().free
         assert [most(A, room) for room in (0, 33, free // 80, free // 79, free // 20)] == [32, 32, 2, 1, 1]
         assert most(random_graph(1, 20)) == 32
-        assert most(sg.Matrix(bool, 1 << 27, 1 << 27)) == 4  # 2^30 positions at most
-        assert most(sg.Matrix(bool, 3 << 28, 3 << 28)) == 1
+        monkeypatch.setattr(lanes, "COUNT_MASK", 99)  # so many positions at most
+        assert [most(sg.Matrix(bool, n, n)) for n in (3, 20, 24, 25, 49, 50, 99, 100)] == [32, 4, 4, 2, 2, 1, 1, 1]
     assert most(on("cpu", lambda: random_graph(1, 20))) == 1
     assert most(on("cpu", lambda: random_graph(1, 20)).to("cpu:3")) == 1
 
