@@ -89,7 +89,6 @@ def written(out: Any, args: tuple) -> str:
 def spare(device: Device) -> None:
     """Give back the memory that is held in reserve: scratch arrays, and blocks of CuPy's pool."""
     engine.forget_workspaces()
-    engine.forget_kept(device)
     device.release_memory()
 
 

@@ -17,6 +17,7 @@ from spgraph._room import spare
 from spgraph.block import VectorBlock
 from spgraph.engine import Apply, Ewise, Index, Leaf, Mask, queues_cuda
 from spgraph.engine.mask import view_mask
+from spgraph.exchange import group_of
 from spgraph.kernels.cuda.launch import Pending
 from spgraph.kernels.device import HOST
 from spgraph.partition import Partition
@@ -294,7 +295,7 @@ def test_what_pushes_keep_on_a_device_is_bounded(cuda, monkeypatch, most):
             u = sg.Vector.from_coo([0, 3], [5, 7], size=size)
             assert u.vxm(A, sg.semiring.plus_times).new().to_dict() == {1: 10, 4: 14}
         for kind in ("marks", "accumulators"):
-            kept = len(cuda.kernels[kind])
+            kept = len(cuda.kept[kind])
             assert kept == 1 if most == 1 else 2 <= kept <= queues_cuda.MOST_KEPT
-        spare(cuda)
-        assert not cuda.kernels["marks"] and not cuda.kernels["accumulators"]
+        spare(group_of((cuda, cuda)))
+        assert not cuda.kept

@@ -27,7 +27,6 @@ from spgraph.engine.matrix_structure import (
     vector_diag,
 )
 from spgraph.engine.pointers import combine_at, gather, pointer_jump
-from spgraph.engine.queues_cuda import forget_kept
 from spgraph.engine.vector_elementwise import (
     Apply,
     Ewise,
@@ -100,7 +99,6 @@ __all__ = [
     "combine_at",
     "copies_of",
     "count_of_copies",
-    "forget_kept",
     "forget_workspaces",
     "gather",
     "inner",

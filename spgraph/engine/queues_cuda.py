@@ -17,7 +17,7 @@ from spgraph.engine.operators import store
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES, unpacked
 
 __all__ = ["NO_PREFIX", "Found", "accumulator", "blocks_for", "copies_const", "counts_edges", "follows",
-           "forget_kept", "marks", "pad", "queue", "unpacked"]
+           "marks", "pad", "queue", "unpacked"]
 
 WARP = 32
 NO_PREFIX = np.empty(0, np.int64)
@@ -129,7 +129,7 @@ class Found:
 
 def marks(device: Any, size: int) -> tuple[Any, int]:
     """A byte per position and the number that marks those that this push has found; only every 255th clears."""
-    kept = device.kernels.setdefault("marks", {})
+    kept = device.kept.setdefault("marks", {})
     found, epoch = kept.pop(size, (None, 0))
     if found is None:
         found = device.xp.zeros(-(-size // 4) * 4, np.uint8)  # whole words, see set_mark
@@ -142,7 +142,7 @@ def marks(device: Any, size: int) -> tuple[Any, int]:
 
 def accumulator(device: Any, size: int, monoid, dtype) -> Any:
     """A value per position, all the identity; pushes leave it so."""
-    kept = device.kernels.setdefault("accumulators", {})
+    kept = device.kept.setdefault("accumulators", {})
     key = size, monoid.start.tobytes(), dtype
     values = kept.pop(key, None)
     if values is None:
@@ -161,12 +161,6 @@ def _keep(kept: dict, key: Any, found: Any) -> None:
 
 def _nbytes(found: Any) -> int:
     return (found[0] if type(found) is tuple else found).nbytes
-
-
-def forget_kept(device: Any) -> None:
-    """Give back what pushes keep on a device."""
-    for kind in ("marks", "accumulators"):
-        device.kernels.get(kind, {}).clear()
 
 
 def pad(out: VectorBlock, identity) -> None:

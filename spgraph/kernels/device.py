@@ -60,6 +60,8 @@ class Device:
         Kernels by whatever key the engine made for them, so that finding one again costs a look-up.
     chains : dict
         Those of element-wise trees by a cheaper key, which holds operators themselves; forgotten at times.
+    kept : dict
+        Arrays that the engine finds again as it left them; `release_memory` gives them back.
     """
 
     name = "cpu"
@@ -72,6 +74,7 @@ class Device:
     def __init__(self) -> None:
         self.kernels: dict = {}
         self.chains: dict = {}
+        self.kept: dict = {}
         self._nothing: dict = {}
 
     def __repr__(self) -> str:

@@ -113,7 +113,8 @@ class EmulatedDevice(CudaDevice):
         return None if before == pool.TOTAL else before
 
     def release_memory(self) -> None:
-        """Nothing is held in reserve."""
+        """Nothing is held in reserve but what is kept."""
+        self.kept.clear()
 
 
 @functools.cache

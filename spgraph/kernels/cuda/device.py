@@ -295,7 +295,8 @@ class CudaDevice(Device):
         return memory.limit_memory(self.xp, self.number, limit)
 
     def release_memory(self) -> None:
-        """Give what CuPy's pool holds unused back to the card."""
+        """Give what is kept, and what CuPy's pool holds unused, back to the card."""
+        self.kept.clear()
         memory.release_memory(self.xp, self.number)
 
     # ---- starting and waiting --------------------------------------------------------
