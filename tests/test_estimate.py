@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
+import traced
 from devices import spread
 
 import spgraph as sg
@@ -37,13 +36,7 @@ class Used:
             before = pool.peak = pool.used
             result = call()
             return pool.peak - before, result
-        tracemalloc.start()
-        try:
-            before = tracemalloc.get_traced_memory()[0]
-            result = call()
-            return tracemalloc.get_traced_memory()[1] - before, result
-        finally:
-            tracemalloc.stop()
+        return traced.peak(call)
 
 
 @pytest.fixture(params=["cpu", "emulated"])
