@@ -10,9 +10,10 @@ from spgraph import agg, binary, monoid, select, semiring, unary
 from spgraph.algorithms._vectors import distribution, scaled, zeros
 from spgraph.algorithms._weights import check_not_negative, weights_matter
 from spgraph.matrix import Matrix
+from spgraph.scalar import Scalar
 from spgraph.vector import Vector
 
-__all__ = ["Jumps", "shares", "together"]
+__all__ = ["Jumps", "Lost", "shares", "together"]
 
 inverse = unary.register_anonymous(lambda x: np.where(x == 0, 0, 1 / x), "inverse_or_0")
 
@@ -49,6 +50,33 @@ class Jumps:
             self.next << binary.plus(scaled(self.jump, 1 - self.alpha) | scaled(self.sink, follows))
         self.next, self.other = self.other, self.next
         return self.other
+
+
+class Lost:
+    """The rank of dangling vertices together: l = sum of r over them.
+
+    Of a symmetric matrix nothing comes to them along edges. So where jumps are the same for all vertices, each has what
+    came by these, and no vertex needs to be looked at.
+    """
+
+    def __init__(self, A: Matrix, idle: Vector, dtype: np.dtype):
+        self.idle, self.by_jumps, self.sum = idle, idle.nvals if A.symmetric else None, Scalar(dtype)
+        self.known: float | None = None
+
+    def begin(self, start: Vector, jumped) -> None:
+        """What they have at first."""
+        self.sum << binary.first(together(start, jumped) & self.idle).reduce(monoid.plus)
+
+    def follow(self, came: Vector, jumped) -> None:
+        """What they have after an iteration."""
+        if self.by_jumps is None or not isinstance(jumped, np.generic):
+            self.begin(came, jumped)
+        else:
+            self.known = self.by_jumps * float(jumped)
+
+    def get(self) -> float:
+        """The sum; waits for it."""
+        return self.sum.get(0) if self.known is None else self.known
 
 
 def together(came, jumped):

@@ -15,7 +15,7 @@ import numpy as np
 from spgraph import binary, monoid, unary
 from spgraph.algorithms._inputs import as_float, as_number, of_graph
 from spgraph.algorithms._iterated import IteratedVector, LateStop, with_report
-from spgraph.algorithms._jumps import Jumps, shares, together
+from spgraph.algorithms._jumps import Jumps, Lost, shares, together
 from spgraph.algorithms._vectors import distribution
 from spgraph.scalar import Scalar
 from spgraph.vector import Vector
@@ -91,22 +91,18 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     jumps = Jumps(n, alpha, personalization, dangling, dtype)
     rank, jumped = distribution("pagerank", "nstart", nstart, n, dtype), jumps.none()
     share, idle, follow = shares(A, alpha, weighted, dtype)
-    came, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Scalar(dtype), Scalar(dtype)
-    _leave(rank, jumped, idle, share, lost, flow)
+    came, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Lost(A, idle, dtype), Scalar(dtype)
+    lost.begin(rank, jumped)
+    flow << binary.times(together(rank, jumped) & share)  # f = r .* (alpha / outweight), what follows each edge
     while not stop.reached():
         came << dtype.type(0)
         came(binary.plus) << flow.vxm(A, follow)  # r' = f plus.times A, ...
-        now = jumps.after(lost.get(0))  # ... + (1 - alpha) p + alpha l p'; l is known when the product began
+        now = jumps.after(lost.get())  # ... + (1 - alpha) p + alpha l p'; l is known when the product began
         if stop.at_last():  # the last change, which a GPU computed meanwhile, was small
             break
-        _leave(came, now, idle, share, lost, flow)
+        lost.follow(came, now)
+        flow << binary.times(together(came, now) & share)
         change << together(came - rank, now - jumped).apply(unary.abs).reduce(monoid.plus)
         rank, came, jumped = came, rank, now
         stop.look_later(change)
     return with_report(PageRank(dtype, n, name="pagerank"), together(rank, jumped), stop)
-
-
-def _leave(came: Vector, jumped, idle: Vector, share: Vector, lost: Scalar, flow: Vector) -> None:
-    """What leaves each vertex: the rank that dangling ones lose together, and what follows each edge of the others."""
-    lost << binary.first(together(came, jumped) & idle).reduce(monoid.plus)  # l = sum of r over dangling vertices
-    flow << binary.times(together(came, jumped) & share)  # f = r .* (alpha / outweight)

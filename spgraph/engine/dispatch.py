@@ -45,7 +45,7 @@ def _either(function: Callable, where: Callable | None) -> Callable:
             group: Any = looked_at.device
             if is_near(group):
                 return _of_parts(name, True)(*args, **more)
-            with group.devices[group.mine[0]]:  # afterwards the GPU that is current now is so again
+            with group.own[0]:  # afterwards the GPU that is current now is so again
                 return _of_parts(name, False)(*args, **more)
         return function(*args, **more)
 

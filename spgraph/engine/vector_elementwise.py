@@ -76,10 +76,13 @@ class Plan:
     statement that is run again finds its kernel by it, without the operators' own keys being made and hashed.
     """
 
-    __slots__ = ("_numbers", "_tree", "blocks", "device", "driver", "marks", "positional", "scalars", "size")
+    __slots__ = ("_like", "_numbers", "_shape", "_tree", "blocks", "device", "driver", "marks", "positional", "scalars",
+                 "size")
 
     def __init__(self, tree):
         self._tree = tree
+        self._like: Plan = self  # which knows the shape of all plans over other blocks
+        self._shape: Any = None
         self.blocks: list[Any] = []  # VectorBlock, or VectorParts
         self.scalars: list[np.generic] = []
         self.marks: list = []
@@ -92,7 +95,7 @@ class Plan:
     def over(self, blocks: list, tree: Callable[[], Any]) -> Plan:
         """The same for other blocks, in the order of `blocks`; the tree over these is made when it is asked for."""
         new = Plan.__new__(Plan)
-        new.blocks, new._tree, new.driver = blocks, tree, None
+        new.blocks, new._tree, new._like, new.driver = blocks, tree, self._like, None
         new.scalars, new.marks, new.positional = self.scalars, self.marks, self.positional
         new.size, new.device = blocks[0].size, blocks[0].device
         return new
@@ -129,15 +132,20 @@ class Plan:
             if block.partition is not partition:
                 block.rehome(partition)
 
-    def bound(self, node):
+    def bound(self) -> Any:
         """The shortest sparse operand outside which nothing is present, or None."""
-        kind = type(node)
-        if kind is Leaf:
-            return node.block if node.block.format == "sparse" else None
-        if kind is Apply:
-            return self.bound(node.child)
-        left, right = self.bound(node.l), self.bound(node.r)
-        if node.kind == "mult":
+        like = self._like
+        if like._shape is None:
+            like._shape = _shape(like.tree, like.blocks)
+        return self._bound(like._shape)
+
+    def _bound(self, shape):
+        if shape.__class__ is int:
+            block = self.blocks[shape]
+            return block if block.format == "sparse" else None
+        kind, left, right = shape
+        left, right = self._bound(left), self._bound(right)
+        if kind == "mult":
             if left is None or right is None:
                 return left if right is None else right
             return left if left.nvals <= right.nvals else right
@@ -230,6 +238,16 @@ def _collect(node, blocks: list, scalars: list, marks: list) -> bool:
     return positional or op.positional
 
 
+def _shape(node, blocks: list) -> Any:
+    """What `Plan.bound` looks at: the numbers of leaves, and how they are combined."""
+    kind = node.__class__
+    if kind is Leaf:
+        return next(number for number, block in enumerate(blocks) if block is node.block)
+    if kind is Apply:
+        return _shape(node.child, blocks)
+    return node.kind, _shape(node.l, blocks), _shape(node.r, blocks)
+
+
 def _place(op) -> ex.Expr:
     """The operator's expression over x, y (or the thunk) and the position i in a column vector."""
     mapping = {"ix": POSITION, "iy": POSITION, "jx": ZERO, "jy": ZERO, "j": ZERO}
@@ -253,14 +271,13 @@ def planned_chain(out: VectorBlock, mask: Mask | None, accum, replace: bool, pla
     """C<M, replace> (accum)= the value, of that dtype, of a tree that is no Leaf."""
     plan.align(out)
     if plan.has_list():
-        tree = plan.tree
-        if type(tree) is Ewise and not plan.positional and vector_sparse.applies(*plan.blocks):
-            T = _merged(tree)
+        if not plan.positional and vector_sparse.applies(*plan.blocks) and type(plan.tree) is Ewise:
+            T = _merged(plan.tree)
             write(out, mask, accum, replace, T)
             return
-        driver = plan.bound(tree)
+        driver = plan.bound()
         if driver is not None and (driver.nvals * SPARSE_SHARE <= driver.size or len(plan.blocks) == 1):
-            _chain_list(out, mask, accum, replace, tree, plan, driver)
+            _chain_list(out, mask, accum, replace, plan, dtype, driver)
             return
         for block in plan.blocks:
             block.to_bitmap()
@@ -343,7 +360,7 @@ def uniform(size: int, value, device: Device) -> VectorBlock:
     return block
 
 
-def _chain_list(out, mask, accum, replace, tree, plan, driver):
+def _chain_list(out, mask, accum, replace, plan, dtype, driver):
     """The entries of the list `driver` bound the result."""
     device = out.device
     for block in plan.blocks:
@@ -353,7 +370,7 @@ def _chain_list(out, mask, accum, replace, tree, plan, driver):
     fresh = is_fresh(out, mask, accum, replace)
     if mask is not None and out.size > vector_sparse.BITMAP_LIMIT:
         fresh = False  # no bitmap of the mask: `write` merges lists
-    dtype = out.dtype if fresh else dtype_of(tree)
+    dtype = out.dtype if fresh else dtype
     view = view_mask(mask if fresh else None, out.size, driver.partition)
     if driver.format != "sparse":  # it was the mask too, and became a bitmap
         driver.to_sparse()
@@ -363,6 +380,7 @@ def _chain_list(out, mask, accum, replace, tree, plan, driver):
     key = (loop, plan.key(), view.code, view.values.dtype, dtype, natural)
     kernel = device.chains.get(key)
     if kernel is None:
+        tree = plan.tree
         signature = plan.signature(tree)
 
         def make():
@@ -406,10 +424,17 @@ class _Total:
         """Whether `get` returns at once."""
         return self._later.ready()
 
+    def each(self) -> list:
+        """What each part of the work has found, as NumPy scalars of the monoid's type."""
+        dtype = self._monoid.type.np_type
+        return [
+            total if total.__class__ is dtype.type else np.asarray(total, dtype)[()]
+            for count, total in self._later.get() if count
+        ]  # fmt: skip
+
     def get(self):
         """A NumPy scalar of the monoid's type, or None."""
-        dtype = self._monoid.type.np_type
-        return total_of([np.asarray(total, dtype)[()] for count, total in self._later.get() if count], self._monoid)
+        return total_of(self.each(), self._monoid)
 
 
 def vector_reduce_later(tree, monoid) -> _Total:
@@ -427,8 +452,7 @@ def planned_reduce(plan: Plan, monoid) -> _Total:
     plan.align(None)
     driver = None
     if plan.has_list():
-        tree = plan.tree
-        driver = plan.bound(tree)
+        driver = plan.bound()
         if driver is not None and driver.nvals * SPARSE_SHARE > driver.size and len(plan.blocks) > 1:
             driver = None
         for block in plan.blocks:

@@ -230,7 +230,8 @@ def _assign_scalar(out: VectorBlock, mask: Mask | None, accum, replace: bool, va
             _assign_listed(out, accum, fresh, value, block)
             return
     if mask is None and (fresh or out.size == 0):
-        write(out, None, None, False, uniform(out.size, value, out.device))
+        if out.size:
+            out.set_full(cast_array(np.array([value]), out.dtype), iso=True)
         return
     if fresh and mask is not None and not mask.block.partition.natural:
         out.rehome(mask.block.partition)

@@ -33,14 +33,17 @@ class Parts:
     def on_each(self) -> Iterator[tuple[Any, Any]]:
         """(device, piece) of the parts of this process, while the device is CUDA's current one."""
         group = self.device
-        with group.devices[group.mine[0]]:  # what was current is so again in the end
-            try:
-                for part, piece in zip(group.mine, self.pieces):
-                    device = group.devices[part]
+        listener = _record.listener
+        with group.own[0]:  # what was current is so again in the end
+            if listener is None:
+                for device, piece in zip(group.own, self.pieces):
                     device.use()
-                    if _record.listener is not None:
-                        _record.listener.turn(part, device)
+                    yield device, piece
+                return
+            try:
+                for part, device, piece in zip(group.mine, group.own, self.pieces):
+                    device.use()
+                    listener.turn(part, device)
                     yield device, piece
             finally:
-                if _record.listener is not None:
-                    _record.listener.turn(None, None)
+                listener.turn(None, None)

@@ -35,6 +35,8 @@ class Group(Device):
     devices : list of Device
     mine : sequence of int
         The parts of this process.
+    own : list of Device
+        Those of these.
     parts : int
     near : bool
         Whether all parts lie on the CPU, in this process.
@@ -51,6 +53,7 @@ class Group(Device):
         self.devices = devices
         self.transport = transport or InProcess(devices)
         self.mine = self.transport.mine
+        self.own = [devices[part] for part in self.mine]
         self.parts = len(devices)
         self.near = devices.count(HOST) == self.parts
         self.name = _name(devices)

@@ -67,7 +67,7 @@ def _from_owners(u: VectorParts, p: VectorParts) -> list[VectorBlock]:
 
 def _write(out: VectorParts, mask: Mask | None, accum, replace: bool, T: list[Any]) -> None:
     """C<M, replace> (accum)= T, given as blocks that lie as `out` does (None: nothing changes)."""
-    with together():
+    with together(out.device.begins):
         for block, piece_mask, (_, piece) in zip(T, mask_pieces(mask, len(T)), out.on_each()):
             if block is None:
                 continue
@@ -184,7 +184,7 @@ def pointer_jump(out: VectorParts, mask: Mask | None, accum, replace: bool, u: V
 
 def _check_pointers(function: str, p: VectorParts, size: int) -> None:
     """Raise IndexOutOfBound unless all entries of p are in [0, size)."""
-    with together():
+    with together(p.device.begins):
         later = [
             None if piece.downward and p.size <= size else pointers.outside(piece, size) for _, piece in p.on_each()
         ]

@@ -59,7 +59,7 @@ def vector_chain(out: VectorParts, mask: Mask | None, accum, replace: bool, tree
     # a Leaf may be taken over; longer vectors than bitmaps are for are evaluated step by step
     simple = type(tree) is Leaf or out.size > vector_sparse.BITMAP_LIMIT
     dtype = dtype_of(tree)
-    with together():
+    with together(out.device.begins):
         for a, (_, piece) in enumerate(out.on_each()):
             if simple:
                 vector_elementwise.vector_chain(piece, masks[a], accum, replace, _part(tree, a))
@@ -92,7 +92,7 @@ class _Total:
 
     def get(self):
         """A NumPy scalar of the monoid's type, or None."""
-        return combined(self._transport.gather([part.get() for part in self._parts]), self._monoid)
+        return total_of(sum(self._transport.gather([part.each() for part in self._parts]), []), self._monoid)
 
 
 def combined(totals: list, monoid):
@@ -107,7 +107,7 @@ def vector_reduce_later(tree, monoid) -> _Total:
     first = plan.blocks[0]
     align(*plan.blocks)
     parts: list[Any] = []
-    with together():
+    with together(first.device.begins):
         for a, (_, piece) in enumerate(first.on_each()):
             if piece.size > vector_sparse.BITMAP_LIMIT:
                 parts.append(vector_elementwise.vector_reduce_later(_part(tree, a), monoid))
@@ -210,7 +210,7 @@ def vector_assign(
             vector_chain(out, mask, accum, replace, Leaf(value))
             return
         align(out, mask_block(mask))
-        with together():
+        with together(out.device.begins):
             for piece_mask, (_, piece) in zip(mask_pieces(mask, len(out.pieces)), out.on_each()):
                 vector_structure.vector_assign(piece, piece_mask, accum, replace, value, Index.of_all(piece.size))
         out.stay()

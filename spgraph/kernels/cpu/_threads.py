@@ -12,9 +12,10 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -150,17 +151,24 @@ def waiting() -> _Together | None:
 
 
 @contextmanager
-def together() -> Iterator[None]:
-    """Calls whose results are asked for later wait until one is, or until the end."""
-    if waiting() is not None:
-        yield
-        return
+def _until_the_end() -> Iterator[None]:
     calls = _setting.together = _Together()
     try:
         yield
     finally:
         _setting.together = None
         calls.run()
+
+
+_ALREADY: Any = nullcontext()
+
+
+def together(begins: bool) -> Any:
+    """Within it, calls whose results are asked for later wait until one is, or until the end.
+
+    Not those of devices that begin a call and do not wait for it anyhow.
+    """
+    return _ALREADY if begins or waiting() is not None else _until_the_end()
 
 
 class _Worker:

@@ -78,6 +78,7 @@ class CudaDevice(Device):
         offsets = range(0, 8 * SLOTS * RESULT_WORDS, 8 * RESULT_WORDS)
         self.places = [(results_at + offset, host_at + offset) for offset in offsets]
         self._words = memoryview(cast(Any, self._host.view(np.int64)))  # indexing gives an int, in a third of the time
+        self._typed: dict[Any, np.ndarray] = {}  # the same memory as values of other types
         self._owners: list[Any] = [None] * SLOTS
         self._sequence = 0
         self._seen: dict[CudaDevice, bool] = {}
@@ -323,8 +324,8 @@ class CudaDevice(Device):
         """Whether a result's place carries the sequence number."""
         return self._words[(slot + 1) * RESULT_WORDS - 1] == sequence
 
-    def wait(self, slot: int, sequence: int, returns: int) -> list[int]:
-        """Poll a result's place until it carries the sequence number."""
+    def wait(self, slot: int, sequence: int, returns: int, dtype: Any = None) -> list:
+        """Poll a result's place until it carries the sequence number; the last result is of `dtype`, if given."""
         words, first = self._words, slot * RESULT_WORDS
         last = first + RESULT_WORDS - 1
         if words[last] != sequence:
@@ -335,7 +336,13 @@ class CudaDevice(Device):
             else:
                 self._wait_long(last, sequence)
         self._owners[slot] = None
-        return words[first:first + returns].tolist()
+        values = words[first:first + returns].tolist()
+        if dtype is not None:  # its bits are the first of the word
+            typed = self._typed.get(dtype)
+            if typed is None:
+                typed = self._typed[dtype] = self._host.view(dtype)
+            values[-1] = typed[(first + returns - 1) * (8 // dtype.itemsize)]
+        return values
 
     def _wait_long(self, last: int, sequence: int) -> None:
         stop = time.monotonic() + 0.05

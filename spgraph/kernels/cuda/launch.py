@@ -64,9 +64,7 @@ class Pending:
 
     def _read(self) -> None:
         if self._values is None:
-            values = self._device.wait(self._slot, self._sequence, self._returns)
-            if self._dtype is not None:
-                values[-1] = np.array(values[-1:]).view(self._dtype)[0]  # its bits are the first
+            values = self._device.wait(self._slot, self._sequence, self._returns, self._dtype)
             self._values = [values[0] if self._returns == 1 else tuple(values)]
 
 
@@ -83,7 +81,7 @@ class CudaKernel:
         Bytes of ``extern __shared__`` memory that a block has.
     """
 
-    __slots__ = ("_functions", "_last", "_value", "_variants", "consts", "device", "ops", "section", "shared")
+    __slots__ = ("_functions", "_last", "_most", "_value", "_variants", "consts", "device", "ops", "section", "shared")
 
     def __init__(self, device: Any, section: Section, consts: dict, ops: dict, shared: int = 0):
         self.device = device
@@ -93,6 +91,7 @@ class CudaKernel:
         self.shared = shared
         self._functions: dict = {}
         self._last: Any = None  # packer and function of the last launch
+        self._most = device.multiprocessors * section.blocks_per_sm
         self._value = ops[self.section.value][0].dtype if self.section.value else None
         self._variants: dict = {}
 
@@ -132,19 +131,17 @@ class CudaKernel:
         """
         device, section = self.device, self.section
         if blocks is None:
-            blocks = -(-count * section.per // section.block)
-            most = device.multiprocessors * section.blocks_per_sm
-            if blocks > most:
-                blocks = most
+            blocks = min(-(-count * section.per // section.block), self._most)
         if blocks < 1:
             blocks = 1
+        value, returns = self._value, section.returns
         with device.lock:
             last = self._last
-            if section.returns:
-                pending = device.expect(section.returns, self._value)
+            if returns:
+                pending = device.expect(returns, value)
                 places = pending.places()
                 try:
-                    if section.value:  # what each block has to say
+                    if value is not None:  # what each block has to say
                         partials = device.xp.empty(2 * blocks, np.uint64)
                         places += (device.pointer(partials),)
                     if last is None or not last[0](device.buffer, count, args, *places):
