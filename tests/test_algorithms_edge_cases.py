@@ -266,6 +266,22 @@ class TestPageRank:
         ranks = call.pagerank(sg, arcs(sg, [(0, 1), (1, 0)], [0.0, 1.0]), tol=1e-10, max_iter=500)
         np.testing.assert_allclose(ranks.values, [0.649123, 0.350877], atol=1e-6)
 
+    @pytest.mark.parametrize("how", ["nstart", "personalization", "dangling"])
+    @pytest.mark.parametrize("weighted", [True, False])
+    def test_dangling_of_a_symmetric_graph(self, sg, how, weighted):
+        """Nothing comes to them along edges, which PageRank makes use of: alone, or with weights that are all 0."""
+        G = nx.Graph()
+        G.add_nodes_from(range(9))
+        G.add_weighted_edges_from([(1, 2, 3.0), (2, 3, 1.0), (3, 1, 2.0), (3, 5, 4.0), (7, 8, 0.0)])
+        A = sg.io.from_networkx(G)
+        assert A.symmetric is True
+        given = {how: {0: 5.0, 2: 1.0, 8: 4.0}, "tol": 1e-13, "max_iter": 1000}
+        expected = nx.pagerank(G, weight="weight" if weighted else None, **given)
+        ranks = call.pagerank(sg, A, weighted=weighted, **given)
+        np.testing.assert_allclose(ranks.values, [expected[v] for v in range(9)], atol=1e-11)
+        one = call.pagerank(sg, A, weighted=weighted, **(given | {"max_iter": 1}), fail_on_nonconvergence=False)
+        assert one.values.sum() == pytest.approx(1, abs=1e-14)
+
     def test_parallel_edges(self, sg):
         pairs = [(0, 1), (0, 2), (1, 0), (2, 0)]
         simple = call.pagerank(sg, arcs(sg, pairs), tol=1e-10, max_iter=500)

@@ -22,14 +22,15 @@ __all__ = ["LONG_SHARE", "PullStep", "PushStep", "Steps"]
 
 LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
 NO_THUNK = np.int8(0)
+KEPT = 1000  # values that stand for all
 EMPTY_INDICES = np.empty(0, np.int32)
 
 
 class _Step:
     """What both have: the matrix's arrays (not its block, which keeps it in turn) and how operands are stored."""
 
-    __slots__ = ("_dtype", "_flipped", "_ids", "_indices", "_kernel", "_semiring", "_single", "_term", "_u_dtype",
-                 "_values", "grows", "u_iso")
+    __slots__ = ("_dtype", "_flipped", "_ids", "_indices", "_kernel", "_semiring", "_single", "_singles", "_term",
+                 "_u_dtype", "_values", "grows", "u_iso")
 
     def __init__(self, product: Product, A: MatrixBlock, kernel: Any, single: Any, ids: tuple):
         self._indices, self._values = A.indices, A.values
@@ -38,6 +39,7 @@ class _Step:
         self._kernel = kernel
         self._ids = ids
         self._single = single is not None
+        self._singles: dict[bytes, Any] = {}  # by the one value of u
         self.grows = product.grows
 
     def fits(self, A: MatrixBlock, out: VectorBlock, mask: Mask | None, u: VectorBlock) -> bool:
@@ -51,8 +53,14 @@ class _Step:
         """The values of an iso block for the changed entries, if they are known to be equal."""
         if not self._single:
             return None
-        value = one_value(self._semiring, self._flipped, self._term, A, u)
-        return np.array([cast_scalar(value, self._dtype)])
+        key = u.values.tobytes() if self.u_iso and "u" in self._term.uses else b""
+        found = self._singles.get(key)
+        if found is None:
+            if len(self._singles) >= KEPT:
+                self._singles.clear()
+            value = one_value(self._semiring, self._flipped, self._term, A, u)
+            found = self._singles[key] = np.array([cast_scalar(value, self._dtype)])
+        return found.copy()
 
 
 class PushStep(_Step):

@@ -164,9 +164,12 @@ class Direct:
     def _as_bitmaps(self, u: VectorParts, single: Any) -> list[VectorBlock]:
         border, transport = self.border, self.border.group.transport
         valued = single is None
-        for _, piece in u.on_each():
-            piece.to_bitmap()
-        full = all(piece.format == "full" for piece in u.pieces)
+        formats = {piece.format for piece in u.pieces}
+        if "sparse" in formats:
+            for _, piece in u.on_each():
+                piece.to_bitmap()
+            formats = {piece.format for piece in u.pieces}
+        full = formats == {"full"}
         moves = valued or not full
         self._own.turn ^= moves
         arrays, to_values = self._rooms_for_all(u.dtype if valued else None)

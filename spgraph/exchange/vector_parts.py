@@ -105,11 +105,10 @@ class VectorParts(Parts):
     def empty_pieces(self, dtype: Any) -> list[VectorBlock]:
         """An empty block for each part of this process, as the vector lies."""
         group, layout = self.device, self.layout
-        pieces = []
-        for part, partition in zip(group.mine, layout.pieces):
-            with group.devices[part] as device:
-                pieces.append(VectorBlock(layout.count(part), dtype, partition, device))
-        return pieces
+        return [
+            VectorBlock(layout.count(part), dtype, partition, device)
+            for part, device, partition in zip(group.mine, group.own, layout.pieces)
+        ]
 
     def stay(self) -> None:
         """After one-device operations on the pieces, which give a piece that was empty their operand's order."""

@@ -148,7 +148,8 @@ class Device:
         """An array of no elements, the same for each dtype."""
         found = self._nothing.get(dtype)
         if found is None:
-            found = self._nothing[dtype] = self.xp.empty(0, dtype)
+            with self:
+                found = self._nothing[dtype] = self.xp.empty(0, dtype)
         return found
 
     # ---- kernels ---------------------------------------------------------------

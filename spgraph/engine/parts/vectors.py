@@ -92,7 +92,8 @@ class _Total:
 
     def get(self):
         """A NumPy scalar of the monoid's type, or None."""
-        return total_of(sum(self._transport.gather([part.each() for part in self._parts]), []), self._monoid)
+        gathered = self._transport.gather([part.each() for part in self._parts])
+        return total_of([total for totals in gathered for total in totals], self._monoid)
 
 
 def combined(totals: list, monoid):
