@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 
 import numpy as np
 import pytest
+from devices import in_parts
 
 import spgraph as sg
 from spgraph import binary, monoid, select, semiring
+from spgraph.engine.vector_elementwise import Plan
 
 N = 5
 
@@ -144,3 +147,21 @@ def test_what_no_packed_result_holds_is_pulled(limit, value, monkeypatch):
     assert w.isequal(wanted_w)
     assert d.to_dict() == wanted_c
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_statements_leave_no_plan_to_the_garbage_collector(parts):
+    """What a plan holds, vectors of the size of the graph, is given back at once."""
+    with sg.Context(in_parts(parts) if parts > 1 else sg.context.device()):
+        v, w = sg.Vector.from_dense(np.arange(50.0)), sg.Vector.from_coo([3, 7], [1.0, 2.0], size=50)
+        gc.collect()
+        gc.disable()
+        try:
+            v << binary.plus(v.apply("abs") & v)
+            v(binary.max) << binary.times(w.apply("abs") & v)
+            total = binary.first(v & w).reduce("+").new().value
+            left = [one for one in gc.get_objects() if type(one) is Plan]
+        finally:
+            gc.enable()
+    assert total == 6.0 + max(14.0, 2 * 14.0)
+    assert not left

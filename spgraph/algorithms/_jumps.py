@@ -60,19 +60,20 @@ class Lost:
     """
 
     def __init__(self, A: Matrix, idle: Vector, dtype: np.dtype):
-        self.idle, self.by_jumps, self.sum = idle, idle.nvals if A.symmetric else None, Scalar(dtype)
+        self.idle, self.sum = idle, Scalar(dtype)
+        self.count = idle.nvals if A.symmetric else None  # of vertices that jumps alone reach
         self.known: float | None = None
 
-    def begin(self, start: Vector, jumped) -> None:
-        """What they have at first."""
-        self.sum << binary.first(together(start, jumped) & self.idle).reduce(monoid.plus)
+    def add_up(self, came: Vector, jumped) -> None:
+        """What they have, whatever they have."""
+        self.sum << binary.first(together(came, jumped) & self.idle).reduce(monoid.plus)
 
     def follow(self, came: Vector, jumped) -> None:
         """What they have after an iteration."""
-        if self.by_jumps is None or not isinstance(jumped, np.generic):
-            self.begin(came, jumped)
+        if self.count is None or not isinstance(jumped, np.generic):
+            self.add_up(came, jumped)
         else:
-            self.known = self.by_jumps * float(jumped)
+            self.known = self.count * float(jumped)
 
     def get(self) -> float:
         """The sum; waits for it."""

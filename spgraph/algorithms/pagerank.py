@@ -92,7 +92,7 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     rank, jumped = distribution("pagerank", "nstart", nstart, n, dtype), jumps.none()
     share, idle, follow = shares(A, alpha, weighted, dtype)
     came, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Lost(A, idle, dtype), Scalar(dtype)
-    lost.begin(rank, jumped)
+    lost.add_up(rank, jumped)
     flow << binary.times(together(rank, jumped) & share)  # f = r .* (alpha / outweight), what follows each edge
     while not stop.reached():
         came << dtype.type(0)

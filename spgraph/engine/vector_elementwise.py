@@ -81,7 +81,7 @@ class Plan:
 
     def __init__(self, tree):
         self._tree = tree
-        self._like: Plan = self  # which knows the shape of all plans over other blocks
+        self._like: Any = None  # the plan that this one was made of, which knows its shape; not itself: a cycle stays
         self._shape: Any = None
         self.blocks: list[Any] = []  # VectorBlock, or VectorParts
         self.scalars: list[np.generic] = []
@@ -95,7 +95,7 @@ class Plan:
     def over(self, blocks: list, tree: Callable[[], Any]) -> Plan:
         """The same for other blocks, in the order of `blocks`; the tree over these is made when it is asked for."""
         new = Plan.__new__(Plan)
-        new.blocks, new._tree, new._like, new.driver = blocks, tree, self._like, None
+        new.blocks, new._tree, new._like, new.driver = blocks, tree, self._like or self, None
         new.scalars, new.marks, new.positional = self.scalars, self.marks, self.positional
         new.size, new.device = blocks[0].size, blocks[0].device
         return new
@@ -134,7 +134,7 @@ class Plan:
 
     def bound(self) -> Any:
         """The shortest sparse operand outside which nothing is present, or None."""
-        like = self._like
+        like = self._like or self
         if like._shape is None:
             like._shape = _shape(like.tree, like.blocks)
         return self._bound(like._shape)

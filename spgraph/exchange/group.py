@@ -36,7 +36,7 @@ class Group(Device):
     mine : sequence of int
         The parts of this process.
     own : list of Device
-        Those of these.
+        The devices of these parts.
     parts : int
     near : bool
         Whether all parts lie on the CPU, in this process.

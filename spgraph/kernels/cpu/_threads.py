@@ -160,7 +160,7 @@ def _until_the_end() -> Iterator[None]:
         calls.run()
 
 
-_ALREADY: Any = nullcontext()
+_NONE_WAITS: Any = nullcontext()
 
 
 def together(begins: bool) -> Any:
@@ -168,7 +168,7 @@ def together(begins: bool) -> Any:
 
     Not those of devices that begin a call and do not wait for it anyhow.
     """
-    return _ALREADY if begins or waiting() is not None else _until_the_end()
+    return _NONE_WAITS if begins or waiting() is not None else _until_the_end()
 
 
 class _Worker:
