@@ -1,30 +1,35 @@
-"""Many copies of one graph as one matrix, so that searches from many sources are one search, on a GPU.
+"""Many copies of one graph as one matrix, so that searches from many sources are one search.
 
 Data encoding: copy c of vertex v, a number of the block, has position ``v * width + c``. The matrix is the Kronecker
 product of a square block and an identity of that width; only the block is stored. The copies of a vertex lie side by
 side: a kernel reads a column once for all of them, and their values together, as a product with a dense matrix does.
 
-`CopiesBlock` is an operand of `vxm` and `mxv` on one GPU and nothing else: kernels get the arrays of the block and the
-constant COPIES (push.cuh, queue.cuh, pull.cuh).
+`CopiesBlock` is an operand of `vxm` and `mxv` on one device and nothing else: kernels get the arrays of the block and how
+many copies there are, on a GPU as a constant (push.cuh, queue.cuh, pull.cuh), on a CPU as an argument (push.py, pull.py).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.matrix_build import build_matrix
+from spgraph.kernels.cpu._threads import split_rows, threads
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 from spgraph.partition import NATURAL, Partition
 
 __all__ = ["MOST", "CopiesBlock", "copies_of", "count_of_copies", "most_copies", "rows_of_copies", "sum_of_copies"]
 
-MOST = 32  # lanes of a warp
+MOST = 32  # lanes of a warp; on a CPU there may be more, but nothing is gained
 
 
 def most_copies(block: MatrixBlock, room: int = 0) -> int:
     """How many copies products can number, a power of two; with `room` bytes for each of their rows in free memory."""
-    most = min(COUNT_MASK // max(block.nrows, 1), (MOST_EDGES - 1) // max(block.nvals, 1), MOST)
+    most = MOST
+    if not block.device.on_host:
+        most = min(COUNT_MASK // max(block.nrows, 1), (MOST_EDGES - 1) // max(block.nvals, 1), most)
     if room:
         most = min(most, block.device.memory().free // (2 * room * max(block.nrows, 1)))
     return 1 << max(most, 1).bit_length() - 1
@@ -36,9 +41,9 @@ class CopiesBlock(MatrixBlock):
     Parameters
     ----------
     base : MatrixBlock
-        Square, on a GPU.
+        Square.
     width : int
-        How many: a power of two up to `most_copies`.
+        How many: on a GPU a power of two up to `most_copies`.
     """
 
     __slots__ = ("base", "width")
@@ -91,29 +96,27 @@ class CopiesBlock(MatrixBlock):
         return self._transpose
 
 
+    # ---- ranges for threads (on the CPU) -------------------------------------------
+    def row_ranges(self) -> list[tuple[int, int]]:
+        """Those of the block, in copies."""
+        if self._ranges is None or self._ranges[0] != threads():
+            ranges = split_rows(self.indptr, self.nvals + self.nrows)
+            self._ranges = threads(), [(lo * self.width, hi * self.width) for lo, hi in ranges]
+        return self._ranges[1]
+
+    def column_ranges(self, parts: int) -> list[tuple[int, Any, Any]]:
+        """Those of the block, which begin at a vertex's first copy."""
+        return [(first * self.width, begin, end) for first, begin, end in self.base.column_ranges(parts)]
+
+
 def copies_of(block: MatrixBlock, count: int) -> MatrixBlock:
-    """Copies of a square block whose rows and columns have one order: on a GPU seen as such, on a CPU made."""
-    if block.device.on_host:
-        return _made(block, count)
-    width = 1 << (count - 1).bit_length()
+    """Copies of a square block whose rows and columns have one order."""
+    width = count if block.device.on_host else 1 << (count - 1).bit_length()
     found = block.copies.get(width)
     if found is None:
         block.oriented(True)  # now, so that both have it: a search goes there and back
         found = block.copies[width] = CopiesBlock(block, width)
     return found
-
-
-def _made(block: MatrixBlock, count: int) -> MatrixBlock:
-    """The copies themselves, in the same numbers."""
-    xp, n = block.device.xp, block.nrows
-    new = MatrixBlock(n * count, n * count, block.dtype, device=block.device)
-    rows = xp.repeat(xp.arange(n, dtype=np.int64), count)
-    values = None if block.iso else block.values
-    indptr, indices, values = block.device.sort.gather_rows(block.indptr, block.indices, values, rows)
-    of = xp.repeat(xp.arange(n * count, dtype=np.int64) % count, xp.diff(indptr))
-    new.set_csr(indptr, indices.astype(np.int64) * count + of, block.values if block.iso else values, iso=block.iso,
-                symmetric=block.symmetric)
-    return new
 
 
 def sum_of_copies(v: VectorBlock, width: int, order: Partition) -> VectorBlock:

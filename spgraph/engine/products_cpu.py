@@ -133,7 +133,7 @@ class CpuProduct(Product):
                                 CHVALS=single is None, GATHER=Block(gather))
         work = A.nvals + A.nrows
         args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
-                present, values, before, bits, new_values, *self.ids(A))
+                present, values, before, bits, new_values, *self.ids(A), A.width)
         counts = parallel_for(kernel, A.row_ranges(), work, args)
         nvals = sum(count for count, _ in counts)
         out.set_bitmap(present, values, nvals)
@@ -146,5 +146,5 @@ class CpuProduct(Product):
         ops = self.ops(out_dtype)
         if self.filter is not None:
             ops |= self.filter.ops(out_dtype)
-        kernel = _kernels[key] = get_kernel(template, {**self.consts(A), **consts}, ops)
+        kernel = _kernels[key] = get_kernel(template, {**self.consts(A), "LANES": A.width > 1, **consts}, ops)
         return kernel

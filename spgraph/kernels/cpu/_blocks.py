@@ -17,6 +17,15 @@ def check_mask(n):
         allowed = not allowed
 
 
+def find_line(n):
+    """Sets `line`, the stored row of position n, and `lane`, its copy, of a matrix in `copies`."""
+    if LANES:
+        line = n // copies
+        lane = n - line * copies
+    else:
+        line = n
+
+
 def load_a(e):
     """Sets `a`: the value of entry e of A."""
     if A_ISO:
@@ -30,7 +39,7 @@ def gather_until(first, last):
     found = False
     total = IDENTITY
     for e in range(first, last):
-        column = indices[e]
+        column = indices[e] * copies + lane if LANES else indices[e]
         if U_FULL or upresent[column] != 0:
             LOAD_A(e)
             u = uvals[0] if U_ISO else uvals[column]
@@ -48,7 +57,7 @@ def gather_until(first, last):
 
 def gather_term(e):
     """Sets `term`: what entry e contributes, the identity if u has no entry there."""
-    column = indices[e]
+    column = indices[e] * copies + lane if LANES else indices[e]
     LOAD_A(e)
     u = uvals[0] if U_ISO else uvals[column]
     k = col_gid[column] if GLOBAL else column

@@ -7,10 +7,10 @@ Work: entries of the allowed rows, less what early exit saves, plus n lookups.
 
 Data encoding: A is CSR; u is a bitmap (`upresent`, `uvals`), or full; the mask is
 a bitmap; C is a bitmap (`cpresent`, `cvals`) or full. `row_gid`, `col_gid` are
-global ids for positional operators. `chpresent` marks changed entries of C, `chvals` gets
+global ids for positional operators. Rows of a matrix in `copies` are as in `push`. `chpresent` marks changed entries of C, `chvals` gets
 their values.
 
-Compile-time: A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
+Compile-time: LANES, A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
 ACCUM, C_FULL, C_ISO (C is full of the value `before[0]`, `cvals` is new), FRESH (C has no content yet), CHANGED,
 CHVALS (`chvals` is written), GLOBAL (ids differ from numbers), GATHER (the block that reduces a row: `gather_until`
 or `gather_all`), IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.
@@ -19,7 +19,7 @@ Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
 
 
 def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent,
-         chvals, row_gid, col_gid):
+         chvals, row_gid, col_gid, copies):
     count = 0
     changes = 0
     for row in range(lo, hi):
@@ -37,8 +37,9 @@ def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpres
                 count += 1
             continue
         i = row_gid[row] if GLOBAL else row
-        first = indptr[row]
-        last = indptr[row + 1]
+        FIND_LINE(row)
+        first = indptr[line]
+        last = indptr[line + 1]
         GATHER(first, last)
         if found:
             if ACCUM and not FRESH:

@@ -14,9 +14,10 @@ Threads: each takes a range of *columns*, the rows being cut at its borders
 the same for any number of threads. A thread's list starts at `base`.
 
 Data encoding: row s of A is `indices[begin[s]:end[s]]`; u and the output are
-lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`.
+lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`. Of a matrix in `copies` (`engine.lanes`)
+position p is row p // copies; ranges of columns are of what is stored.
 
-Compile-time: A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
+Compile-time: LANES (there are copies), A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
 ISO_OUT (values are not written), CHANGED, C_FULL, GROWS (entries that C has stay as they
 are), FILTER (the changed set keeps what KEEP accepts).
 Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
@@ -24,12 +25,13 @@ Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
 
 
 def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, stamp, epoch, acc, oidx, ovals, limit,
-              row_gid, col_gid):
+              row_gid, col_gid, copies):
     size = fidx.size
     edges = 0
     for q in range(size):
         source = fidx[q]
-        edges += end[source] - begin[source]
+        FIND_LINE(source)
+        edges += end[line] - begin[line]
     if edges > limit:
         return -1 - edges
     count = base
@@ -37,8 +39,9 @@ def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, st
         source = fidx[q]
         u = fvals[0] if U_ISO else fvals[q]
         k = col_gid[source] if GLOBAL else source
-        for e in range(begin[source], end[source]):
-            target = indices[e]
+        FIND_LINE(source)
+        for e in range(begin[line], end[line]):
+            target = indices[e] * copies + lane if LANES else indices[e]
             if MASKED:
                 CHECK_MASK(target)
                 if not allowed:
@@ -74,12 +77,13 @@ def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, st
 
 
 def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, stamp, epoch, oidx,
-                 ovals, thunk, limit, row_gid, col_gid):
+                 ovals, thunk, limit, row_gid, col_gid, copies):
     size = fidx.size
     edges = 0
     for q in range(size):
         source = fidx[q]
-        edges += end[source] - begin[source]
+        FIND_LINE(source)
+        edges += end[line] - begin[line]
     if edges > limit:
         return -1 - edges, 0
     added = 0
@@ -88,8 +92,9 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
         source = fidx[q]
         u = fvals[0] if U_ISO else fvals[q]
         k = col_gid[source] if GLOBAL else source
-        for e in range(begin[source], end[source]):
-            target = indices[e]
+        FIND_LINE(source)
+        for e in range(begin[line], end[line]):
+            target = indices[e] * copies + lane if LANES else indices[e]
             if MASKED:
                 CHECK_MASK(target)
                 if not allowed:
