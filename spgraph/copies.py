@@ -93,9 +93,9 @@ class Copies:
             raise InvalidValue(f"Copies: count is {count!r}, wanted {upto} copies of {A.nrows} vertices")
         self._order, self._vertices = A._block.rows, A.nrows  # as they are now
         with making("Copies", A._device):
-            self._matrix = Matrix._wrap(engine.copies_of(A._block, wanted))
-        self.size = self._matrix.nrows
-        self.width = max(self._matrix._block.width, wanted)
+            self._copies = engine.copies_of(A._block, wanted)
+            self._matrix = Matrix._wrap(self._copies)
+        self.size, self.width = self._copies.nrows, self._copies.width
 
     def __reduce__(self):
         raise TypeError("Copies are not pickled: pickle the graph, and make them anew")
@@ -121,7 +121,7 @@ class Copies:
         if wrong:
             raise IndexOutOfBound(f"Copies.vector: vertex {wrong[0]} of {self._vertices}")
         with context.on(self._matrix):
-            numbers = [self._order.local_of(v) * self.width + copy for copy, v in enumerate(places)]
+            numbers = [self._copies.position(copy, self._order.local_of(v)) for copy, v in enumerate(places)]
             return Vector.from_coo(np.array(numbers, np.int64), value, dtype, size=self.size)
 
     def vxm(self, v: Vector, op: Any, *, transposed: bool = False) -> Any:
@@ -142,13 +142,13 @@ class Copies:
         """The sum over the copies of a Vector over all of them: a full Vector over the vertices of the graph."""
         block = self._checked("sums", v)
         with making("Copies.sums", block.device):
-            return Vector._wrap(engine.sum_of_copies(block, self.width, self._order))
+            return Vector._wrap(engine.sum_of_copies(self._copies, block, self._order))
 
     def counts(self, v: Vector) -> np.ndarray:
         """How many entries a Vector over all of them has in each copy."""
         block = self._checked("counts", v)
         with making("Copies.counts", block.device):
-            return engine.count_of_copies(block, self.width)
+            return engine.count_of_copies(self._copies, block)
 
     def rows(self, v: Vector, count: int | None = None) -> Matrix:
         """A Vector over all of them as a Matrix whose row c has the entries of copy c, of the first `count` only.
@@ -163,7 +163,7 @@ class Copies:
         if wanted is None or not 0 <= wanted <= self.width:
             raise InvalidValue(f"Copies.rows: count is {count!r}, wanted 0 to {self.width}")
         with making("Copies.rows", block.device):
-            return Matrix._wrap(engine.rows_of_copies(block, self.width, wanted, self._order))
+            return Matrix._wrap(engine.rows_of_copies(self._copies, block, wanted, self._order))
 
     def _checked(self, name: str, v: Vector) -> Any:
         if not isinstance(v, Vector) or v.size != self.size or v._device is not self._matrix._device:

@@ -284,7 +284,7 @@ def _pushed(rows: Any, u: Any) -> Any:
         return 0
     indices = u.indices if u.format == "sparse" else u.device.xp.flatnonzero(u.present)
     if rows.width > 1:
-        indices = indices // rows.width
+        indices = rows.places(indices)[1]
     return (rows.indptr[indices + 1] - rows.indptr[indices]).sum()
 
 
@@ -297,7 +297,7 @@ def _pulled(rows: Any, view: Any) -> Any:
     if kind == "v":
         allowed &= view.values != 0
     lengths = rows.indptr[1:] - rows.indptr[:-1]
-    inside = (lengths.repeat(rows.width) if rows.width > 1 else lengths)[allowed].sum()
+    inside = (rows.of_each(lengths) if rows.width > 1 else lengths)[allowed].sum()
     return rows.nvals - inside if view.code[1:] else inside
 
 

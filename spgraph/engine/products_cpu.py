@@ -133,7 +133,7 @@ class CpuProduct(Product):
                                 CHVALS=single is None, GATHER=Block(gather))
         work = A.nvals + A.nrows
         args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
-                present, values, before, bits, new_values, *self.ids(A), A.width)
+                present, values, before, bits, new_values, *self.ids(A), A.stored.nrows)
         counts = parallel_for(kernel, A.row_ranges(), work, args)
         nvals = sum(count for count, _ in counts)
         out.set_bitmap(present, values, nvals)

@@ -98,14 +98,14 @@ def spread(kernel: Any, A: MatrixBlock, count: int, limit: float, args: tuple, i
     """Push from `count` entries on one thread, or on ranges of columns: [(base, result)], or None above the limit."""
     alone = float(limit if threads() == 1 else min(limit, PARALLEL_WORK))
     work = count * (8 + A.nvals // max(A.nrows, 1))
-    result = kernel(work, 0, A.indptr, A.indptr[1:], *args, alone, *ids, A.width)
+    result = kernel(work, 0, A.indptr, A.indptr[1:], *args, alone, *ids, A.stored.nrows)
     edges = -1 - (result[0] if type(result) is tuple else result)
     if edges < 0:
         return [(0, result)]
     if edges > limit:
         return None
     ranges = A.column_ranges(min(threads(), MOST_RANGES))
-    calls = [(base, begin, end, *args, math.inf, *ids, A.width) for base, begin, end in ranges]
+    calls = [(base, begin, end, *args, math.inf, *ids, A.stored.nrows) for base, begin, end in ranges]
     return [(base, result) for (base, _, _), result in zip(ranges, parallel_calls(kernel, int(edges), calls))]
 
 

@@ -7,8 +7,8 @@ Work: entries of the allowed rows, less what early exit saves, plus n lookups.
 
 Data encoding: A is CSR; u is a bitmap (`upresent`, `uvals`), or full; the mask is
 a bitmap; C is a bitmap (`cpresent`, `cvals`) or full. `row_gid`, `col_gid` are
-global ids for positional operators. Rows of a matrix in `copies` are as in `push`. `chpresent` marks changed entries of C, `chvals` gets
-their values.
+global ids for positional operators. Copies of a matrix are as in `push`. `chpresent`
+marks changed entries of C, `chvals` gets their values.
 
 Compile-time: LANES, A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
 ACCUM, C_FULL, C_ISO (C is full of the value `before[0]`, `cvals` is new), FRESH (C has no content yet), CHANGED,
@@ -19,8 +19,9 @@ Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s).
 
 
 def pull(lo, hi, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent,
-         chvals, row_gid, col_gid, copies):
+         chvals, row_gid, col_gid, vertices):
     count = 0
+    shift = 0
     changes = 0
     for row in range(lo, hi):
         allowed = True

@@ -14,8 +14,8 @@ Threads: each takes a range of *columns*, the rows being cut at its borders
 the same for any number of threads. A thread's list starts at `base`.
 
 Data encoding: row s of A is `indices[begin[s]:end[s]]`; u and the output are
-lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`. Of a matrix in `copies` (`engine.lanes`)
-position p is row p // copies; ranges of columns are of what is stored.
+lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`. In copies of a matrix (`engine.lanes`)
+position p is row p % vertices; ranges of columns are of what is stored.
 
 Compile-time: LANES (there are copies), A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
 ISO_OUT (values are not written), CHANGED, C_FULL, GROWS (entries that C has stay as they
@@ -25,9 +25,10 @@ Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
 
 
 def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, stamp, epoch, acc, oidx, ovals, limit,
-              row_gid, col_gid, copies):
+              row_gid, col_gid, vertices):
     size = fidx.size
     edges = 0
+    shift = 0
     for q in range(size):
         source = fidx[q]
         FIND_LINE(source)
@@ -41,7 +42,7 @@ def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, st
         k = col_gid[source] if GLOBAL else source
         FIND_LINE(source)
         for e in range(begin[line], end[line]):
-            target = indices[e] * copies + lane if LANES else indices[e]
+            target = indices[e] + shift if LANES else indices[e]
             if MASKED:
                 CHECK_MASK(target)
                 if not allowed:
@@ -77,9 +78,10 @@ def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, st
 
 
 def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, stamp, epoch, oidx,
-                 ovals, thunk, limit, row_gid, col_gid, copies):
+                 ovals, thunk, limit, row_gid, col_gid, vertices):
     size = fidx.size
     edges = 0
+    shift = 0
     for q in range(size):
         source = fidx[q]
         FIND_LINE(source)
@@ -94,7 +96,7 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
         k = col_gid[source] if GLOBAL else source
         FIND_LINE(source)
         for e in range(begin[line], end[line]):
-            target = indices[e] * copies + lane if LANES else indices[e]
+            target = indices[e] + shift if LANES else indices[e]
             if MASKED:
                 CHECK_MASK(target)
                 if not allowed:
