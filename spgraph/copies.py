@@ -1,9 +1,9 @@
 """Many copies of one graph, so that searches from many sources run as one.
 
-Most steps of a search from one source find little: they leave a GPU idle, and on a CPU take as long to begin as to run. Copies of the graph, with no edge
-between them, are searched together: the vectors are longer, the steps as many as the longest search has. The graph is
-stored once, and a GPU reads an edge once for all copies, as a product with a dense matrix does it; see
-`spgraph.engine.lanes`.
+Most steps of a search from one source find little: they leave a GPU idle, and take a CPU as long to begin as to run.
+Copies of the graph, with no edge between them, are searched together: the vectors are longer, the steps as many as the
+longest search has. The graph is stored once, and a GPU reads an edge once for all copies, as a product with a dense
+matrix does it; see `spgraph.engine.lanes`.
 
 Source: M. Then et al., The more the merrier: efficient multi-source graph traversal, VLDB 2014 (breadth-first search).
 """
@@ -25,7 +25,7 @@ __all__ = ["Copies", "most"]
 
 
 def most(A: Matrix, room: int = 0) -> int:
-    """How many copies of a graph a search from many sources takes: a power of two up to 32, but 1 in parts.
+    """How many copies of a graph are worth while: a power of two up to 32 on a GPU, 256 on a CPU, and 1 in parts.
 
     With `room`, so many that as many bytes for each vertex of each copy fit in half of the memory that is free.
 
@@ -33,7 +33,7 @@ def most(A: Matrix, room: int = 0) -> int:
     --------
     >>> import spgraph as sg
     >>> sg.copies.most(sg.generators.path(4).to("cpu"))
-    32
+    256
     """
     A = _graph("most", A)
     if A._device.group is not None:

@@ -1,9 +1,10 @@
-"""Copies of a graph: stored once on a GPU, or made, they give the same answers, which are those of each copy alone."""
+"""Copies of a graph, which is stored once, give the answers of copies that were made, and of each copy alone."""
 
 from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import weakref
 
 import numpy as np
@@ -12,9 +13,11 @@ from graphs import GRAPHS
 
 import spgraph as sg
 from spgraph import binary, monoid, semiring
+from spgraph.algorithms import _fronts, _sources
 from spgraph.algorithms.bfs import any_next
 from spgraph.copies import Copies, most
 from spgraph.engine import lanes, shares_cuda
+from spgraph.kernels.cpu._threads import PARALLEL_WORK
 
 SEMIRINGS = [("plus_times", "INT64"), ("min_plus", "INT64"), ("any_pair", "BOOL"), ("lor_land", "BOOL"),
              ("plus_first", "FP32"), ("max_second", "INT16"), ("plus_pair", "UINT8"), ("times_first", "INT32"),
@@ -32,12 +35,36 @@ def random_graph(seed, n=60, directed=True, hub=True):
     return sg.Matrix.from_coo(keys // n, keys % n, rng.integers(1, 5, keys.size), "INT64", nrows=n, ncols=n)
 
 
-def random_vector(rng, size, dtype, kind):
-    """Of that many positions: a list, a bitmap, full, or with one value for all."""
+class Made:
+    """Copies that are made: one after the other on the diagonal of a matrix."""
+
+    def __init__(self, A, width):
+        rows, cols, values = A.to_coo()
+        each = np.arange(width).repeat(rows.size) * A.nrows
+        self.size = A.nrows * width
+        entries = np.tile(rows, width) + each, np.tile(cols, width) + each, np.tile(values, width)
+        self.matrix = sg.Matrix.from_coo(*entries, A.dtype, nrows=self.size, ncols=self.size)
+        self.order = np.arange(self.size)
+
+    def vxm(self, v, op, transposed):
+        return v.vxm(self.matrix.T if transposed else self.matrix, op)
+
+
+class Seen(Copies):
+    """Copies, and where the positions lie that `Made` has one copy after the other."""
+
+    def __init__(self, A, width):
+        super().__init__(A, width)
+        self.order = self._copies.position(*np.divmod(np.arange(self.size), A.nrows))
+
+
+def random_vector(rng, order, dtype, kind):
+    """Of positions in that order: a list, a bitmap, full, or with one value for all."""
+    size = len(order)
     count = {"list": size // 20 + 1, "bitmap": size // 2, "full": size, "iso": size // 3}[kind]
     places = rng.choice(size, count, replace=False)
     values = 1 if kind == "iso" else rng.integers(0, 4, count)
-    v = sg.Vector.from_coo(places, values, dtype, size=size)
+    v = sg.Vector.from_coo(order[places], values, dtype, size=size)
     if kind == "bitmap":
         v(binary.first)[0] << 1  # what lies as a bitmap
     return v
@@ -60,19 +87,19 @@ def test_products_are_those_of_the_copies_made(cuda, seed, monkeypatch):
     width = (2, 4, 8, 16, 32)[seed % 5]
     name, dtype = SEMIRINGS[seed % len(SEMIRINGS)]
 
-    def run(device):
+    def run(device, kind_of_copies):
         rng = np.random.default_rng(seed)
         with sg.Context(device):
             A = on("cpu", lambda: random_graph(seed, directed=seed % 3 > 0)).to(device)
             if seed % 4 == 1:
                 A = A.dup(bool) if dtype == "BOOL" else A.apply(binary.second, right=1).new()
-            copies, found = Copies(A, width), []
+            copies, found = kind_of_copies(A, width), []
             op = getattr(semiring, name)[dtype]
             for kind in ("list", "bitmap", "full", "iso"):
-                u = random_vector(rng, copies.size, dtype, kind)
-                m = random_vector(rng, copies.size, "INT8", "bitmap")
-                w = random_vector(rng, copies.size, dtype, "list" if seed % 2 else "bitmap")
-                whole = random_vector(rng, copies.size, dtype, "full")
+                u = random_vector(rng, copies.order, dtype, kind)
+                m = random_vector(rng, copies.order, "INT8", "bitmap")
+                w = random_vector(rng, copies.order, dtype, "list" if seed % 2 else "bitmap")
+                whole = random_vector(rng, copies.order, dtype, "full")
                 writes = (m.S, binary.plus, False), (~m.S, None, True), (m.V, None, False)
                 for direction in ("push", "pull", "auto"):
                     with sg.Context(device, direction=direction):
@@ -84,13 +111,70 @@ def test_products_are_those_of_the_copies_made(cuda, seed, monkeypatch):
                                 found[-1](mask=mask, accum=accum, replace=replace) << copies.vxm(u, op, transposed=back)
                             found += [whole.dup(), sg.Vector(dtype, copies.size)]
                             found[-2](accum=binary.min, changed=found[-1]) << copies.vxm(u, op, transposed=back)
-            return [(v.to_coo(), v.nvals) for v in found]
+            back = np.argsort(copies.order)
+            return [(back[v.to_coo()[0]], v.to_coo()[1], v.nvals) for v in found]
 
-    for k, ((want, count), (got, other)) in enumerate(zip(run("cpu"), run(cuda), strict=True)):
-        assert count == other, k
-        np.testing.assert_array_equal(got[0], want[0], str(k))
-        if not name.startswith("any"):
-            np.testing.assert_array_equal(got[1], want[1], str(k))
+    wanted = run("cpu", Made)
+    for device in ("cpu", cuda):
+        for k, (want, got) in enumerate(zip(wanted, run(device, Seen), strict=True)):
+            assert got[2] == want[2], k
+            order = np.argsort(got[0])
+            np.testing.assert_array_equal(got[0][order], want[0], str(k))
+            if not name.startswith("any"):
+                np.testing.assert_array_equal(got[1][order], want[1], str(k))
+
+
+@pytest.mark.parametrize("direction", ["push", "pull"])
+@pytest.mark.parametrize("width", [3, 16])
+def test_products_by_several_threads(width, direction):
+    """Enough edges that threads of a CPU share them: ranges of columns, and of rows in each copy."""
+    with sg.Context("cpu", threads=3, direction=direction):
+        A = random_graph(4, 25_000 if width == 3 else 2000)
+        copies, made, rng = Seen(A, width), Made(A, width), np.random.default_rng(7)
+        assert A.nvals * width > PARALLEL_WORK
+        assert (len(copies._copies.row_ranges()) > width) is (width == 3)  # where a copy is enough for several
+        places = rng.permutation(made.size)[:-5]
+        values = rng.integers(0, 9, places.size)
+        u, want_u = (sg.Vector.from_coo(one.order[places], values, size=made.size) for one in (copies, made))
+        for back in (False, True):
+            new = copies.vxm(u, semiring.min_plus, transposed=back).new()
+            want = made.vxm(want_u, semiring.min_plus, back).new()
+            assert new.isequal(want)
+            assert new.nvals > made.size // 2
+            kept, want_kept = u.dup(), want_u.dup()
+            changed = sg.Vector(int, made.size)
+            kept(binary.min, changed=changed) << copies.vxm(u, semiring.min_plus, transposed=back)
+            want_kept(binary.min) << made.vxm(want_u, semiring.min_plus, back)
+            assert kept.isequal(want_kept)
+            assert changed.nvals > 100
+
+
+def test_how_many_sources_a_cpu_does_at_once(monkeypatch):
+    """All where a search is short, as many as fit where levels are small, else one by one."""
+    several, real = [], _fronts.fronts_of
+
+    def noted(A, starts, one, dtype):
+        several.append(len(starts))
+        return real(A, starts, one, dtype)
+
+    monkeypatch.setattr(sys.modules["spgraph.algorithms.betweenness"], "fronts_of", noted)
+    with sg.Context("cpu"):
+
+        def ran(A, sources):
+            several.clear()
+            sg.algorithms.betweenness_centrality(A, sources=range(sources))
+            return several
+
+        path = sg.generators.path(200)
+        assert ran(path, 200) == [200]
+        monkeypatch.setattr(_sources, "FEW_EDGES", 100)
+        assert ran(path, 12) == [1, 11]  # 398 edges, but 200 levels
+        star = sg.generators.star(200)
+        assert ran(star, 5) == [1, 1, 1, 1, 1]  # as many, but at most three levels
+        monkeypatch.setattr(_sources, "POSITIONS", 999)
+        assert ran(path, 12) == [1, 4, 4, 3]
+        monkeypatch.setattr(_sources, "POSITIONS", 9)
+        assert ran(path, 3) == [1, 1, 1]
 
 
 @pytest.mark.parametrize("order", ["natural", "degree"])
@@ -139,7 +223,8 @@ def test_how_many_copies_there_may_be(cuda, monkeypatch):
         assert most(random_graph(1, 20)) == 32
         monkeypatch.setattr(lanes, "COUNT_MASK", 99)  # so many positions at most
         assert [most(sg.Matrix(bool, n, n)) for n in (3, 20, 24, 25, 49, 50, 99, 100)] == [32, 4, 4, 2, 2, 1, 1, 1]
-    assert most(on("cpu", lambda: random_graph(1, 20))) == 1
+    assert most(on("cpu", lambda: random_graph(1, 20))) == 256
+    assert 1 <= most(on("cpu", lambda: random_graph(1, 20)), 2**30) < 256
     assert most(on("cpu", lambda: random_graph(1, 20)).to("cpu:3")) == 1
 
 
@@ -305,4 +390,5 @@ def test_one_copy_shares_the_graph(cuda):
         for back in (False, True):
             want = sg.Vector.from_coo([3], 1, size=20).vxm(A.T if back else A, semiring.plus_times).new()
             assert one.sums(one.vxm(u, semiring.plus_times, transposed=back).new()).to_dense().tolist() == (
-                want.to_dense(fill_value=0).tolist())
+                want.to_dense(fill_value=0).tolist()
+            )

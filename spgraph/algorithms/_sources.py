@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable, Generator
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from spgraph.vector import Vector
 __all__ = ["is_directed", "rescale", "starts_of", "sum_over"]
 
 TOGETHER = 1 << 20  # entries of a matrix of frontiers at most, where the choice is ours
+POSITIONS = 1 << 22  # in copies of a graph on a CPU; grid:1000, 8 sources: 3.6 s with 4 copies, 4.3 with 8 (2 cores)
+FEW_EDGES = 100_000  # in a level, up to which copies are faster there: rmat:14 143 ms, one by one 165; rmat:16 160, 124
 ROOM = 9  # numbers' worth of bytes for a vertex and a source of those done at once: 35 in FP32, 62 to 75 in FP64
 SCRATCH = 3 << 29  # bytes for sources that a GPU does at once in copies of the graph
 FEW_COPIES = 4  # rmat24-16, ms for 16 sources: 155 one by one, 183 with two copies, 148 with four (H200)
@@ -51,14 +54,17 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
 
     def work(copy, jobs):
         total, numbers = zeros(dtype, copy.nrows), floats(dtype)
-        at_once = batch or _at_once(copy, len(jobs), ROOM * dtype.itemsize)
-        for begin in range(0, len(jobs), at_once):
-            several = jobs[begin:begin + at_once]
-            if not (yield from add(copy, several, total, numbers)):
+        done = longest = 0
+        while done < len(jobs):
+            at_once = batch or _at_once(copy, len(jobs), ROOM * dtype.itemsize, longest)
+            several = jobs[done:done + at_once]
+            added, steps = yield from _counted(add(copy, several, total, numbers))
+            if not added:
                 numbers = wide()
                 if not (yield from add(copy, several, total, numbers)):
                     raise InvalidValue(f"betweenness_centrality: more than 2^{BIAS - 2} shortest paths to one vertex, "
                                        f"from a source among {several}")
+            done, longest = done + len(several), max(longest, steps // 2 + 1)
         return total
 
     if not _spreads(A, spread, len(starts), ROOM * dtype.itemsize * A.nrows * (batch or _rows(A.nrows))):
@@ -97,8 +103,27 @@ def _spreads(A: Matrix, spread: str, jobs: int, room: int) -> bool:
     return spread == "sources" or (spread == "auto" and tasks.fit(A, jobs, room))
 
 
-def _at_once(A: Matrix, jobs: int, room: int) -> int:
-    rows, copies = _rows(A.nrows), min(most(A, room), SCRATCH // (room * max(A.nrows, 1)))
+def _counted(steps: Generator) -> Generator[None, None, tuple[Any, int]]:
+    """The same steps; gives what they give, and how many there were."""
+    count = 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value, count
+        count += 1
+        yield
+
+
+def _at_once(A: Matrix, jobs: int, room: int, levels: int) -> int:
+    """How many sources to do at once, of so many, where searches have had up to so many levels, 0 if there was none."""
+    device = A._device
+    rows = _rows(A.nrows)
+    if device.group is None and device.on_host:
+        if A.nvals > FEW_EDGES * max(levels, 1):
+            return 1  # of large graphs the first, too, which shows how many levels there are
+        return max(min(most(A, room), POSITIONS // max(A.nrows, 1)), 1)
+    copies = min(most(A, room), SCRATCH // (room * max(A.nrows, 1)))
     if copies < FEW_COPIES or min(rows, jobs) > copies:  # rmat:13, exact: 644 ms in 32 copies, 367 in 256 rows (H200)
         return rows
     return 1 << copies.bit_length() - 1

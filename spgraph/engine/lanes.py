@@ -1,12 +1,12 @@
 """Many copies of one graph as one matrix, so that searches from many sources are one search.
 
-Data encoding: of a square block of n rows only that is stored. On a GPU copy c of row v has position ``v * width + c``:
-the copies lie side by side, so that a kernel reads a column once for all of them, and their values together, as a product
-with a dense matrix does. On a CPU it has position ``c * n + v``: a copy's vector fits a cache (grid:300, 16 searches for
-betweenness, side by side 450 ms, so 330; rmat:18 1,490 and 560).
+Data encoding: of a square block of n rows only that is stored. On a GPU copy c of row v has position
+``v * width + c``: the copies lie side by side, so that a kernel reads a column once for all of them, and their values
+together, as a product with a dense matrix does. On a CPU it has position ``c * n + v``: a copy's vector fits a cache
+(betweenness from 16 sources, 2 cores: grid:300 330 ms, side by side 450; rmat:18 760, 1,490).
 
-`CopiesBlock` is an operand of `vxm` and `mxv` on one device and nothing else: kernels get the arrays of the block and how
-many copies there are, on a GPU as a constant (push.cuh, queue.cuh, pull.cuh), on a CPU as an argument (push.py, pull.py).
+`CopiesBlock` is an operand of `vxm` and `mxv` on one device and nothing else: kernels get the arrays of the block, and
+on a GPU the width as the constant COPIES (push.cuh, queue.cuh, pull.cuh), on a CPU n (push.py, pull.py).
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from spgraph.partition import NATURAL, Partition
 
 __all__ = ["MOST", "CopiesBlock", "copies_of", "count_of_copies", "most_copies", "rows_of_copies", "sum_of_copies"]
 
-MOST = 32  # lanes of a warp; on a CPU there may be more, but nothing is gained
+MOST, HOST_MOST = 32, 256  # on a GPU the lanes of a warp; on a CPU more are possible, but nothing is gained
 
 
 def most_copies(block: MatrixBlock, room: int = 0) -> int:
     """How many copies products can number, a power of two; with `room` bytes for each of their rows in free memory."""
-    most = MOST
-    if not block.device.on_host:
-        most = min(COUNT_MASK // max(block.nrows, 1), (MOST_EDGES - 1) // max(block.nvals, 1), most)
+    if block.device.on_host:
+        most = HOST_MOST
+    else:
+        most = min(COUNT_MASK // max(block.nrows, 1), (MOST_EDGES - 1) // max(block.nvals, 1), MOST)
     if room:
         most = min(most, block.device.memory().free // (2 * room * max(block.nrows, 1)))
     return 1 << max(most, 1).bit_length() - 1
