@@ -44,7 +44,10 @@ PAIR_READS = 4  # of a value, from which on it is worth to lay its id beside it
 BLOCK, ROOM_TERMS, ROOM_BYTES = 256, 264, 96  # of pull_all without them; of a warp's room
 MOST_RUNS = 8
 NOT_HOT: tuple[int, list[int]] = (0, [0])
-CACHE_BYTES = 63 << 10  # that stay a cache: rmat24-16 takes 3.2 ms, with 32 KiB more in shared memory 3.8 (H100)
+# of 228 KiB a multiprocessor can set 196 aside as shared memory, or 164, ..., and the next one if a byte more is asked for;
+# what is left is a cache. An iteration of PageRank, rmat22-64 and rmat24-16 (H200): 1.81 and 2.77 ms with 33 KiB less than
+# the most, 2.28 and 3.81 with 32 (no 196 any more), 1.94 and 2.86 with 63, 1.88 and 2.84 with 65 (164), 1.98 and 2.96 with 97
+CACHE_BYTES = 33 << 10
 # select operators by which a value that is accepted once stays accepted, for monoids that only go down or only up
 DOWNWARD = frozenset({"valuelt", "valuele"})
 UPWARD = frozenset({"valuegt", "valuege"})
