@@ -101,13 +101,15 @@ class Draw:
         A = sg.Matrix.from_coo(keys // ncols, keys % ncols, values, dtype, nrows=nrows, ncols=ncols)
         return A.reorder("degree") if nrows == ncols and self.seed % 3 == 2 else A
 
-    def vector(self, size: int = 300, dtype: str | None = None, *, share: float | None = None) -> sg.Vector:
-        """A few entries, many or all; some of equal value."""
+    def vector(self, size: int = 300, dtype: str | None = None, *, share: float | None = None,
+               places: Any = None) -> sg.Vector:
+        """A few entries, many or all; some of equal value. Position k is ``places[k]``, if that is given."""
         dtype = dtype or self.type()
         share = self.pick([0.02, 0.5, 1.0]) if share is None else share
         ids = np.flatnonzero(self.rng.random(size) < share)
         values = self.values(dtype, 1)[0].item() if self.chance(0.3) else self.values(dtype, ids.size)
-        return sg.Vector.from_coo(self.rng.permutation(ids), values, dtype, size=size)
+        ids = self.rng.permutation(ids)
+        return sg.Vector.from_coo(ids if places is None else places[ids], values, dtype, size=size)
 
     def like(self, shape: Any, dtype: str | None = None) -> Any:
         """A vector or matrix of a shape."""
@@ -219,21 +221,22 @@ def pull_sums(draw: Draw) -> list:
 
 @case
 def copies(draw: Draw) -> list:
-    """Products with copies of a graph side by side, in either direction."""
+    """Products with copies of a graph, in either direction; devices lay them out in their own ways."""
     A = draw.matrix(90, 90, draw.pick(["INT64", "FP32", "BOOL"]), degree=draw.pick([1, 8]), symmetric=draw.chance(0.5))
     both = sg.copies.Copies(A, draw.pick([2, 4, 16, 32]))
+    places = both._copies.position(*np.divmod(np.arange(both.size), 90))
     results = []
     for names in (("plus_times", "min_plus", "plus_pair", "max_first"), ("any_pair", "any_first", "lor_land")):
         op, share = getattr(semiring, draw.pick(names)), draw.pick([0.01, 0.5, 1.0])
-        u = draw.vector(both.size, draw.pick(["FP32", "BOOL"]), share=share)
-        mask = draw.vector(both.size, "BOOL", share=0.5)
+        u = draw.vector(both.size, draw.pick(["FP32", "BOOL"]), share=share, places=places)
+        mask = draw.vector(both.size, "BOOL", share=0.5, places=places)
         back = draw.chance(0.5)
         for direction in ("push", "pull"):
             with sg.Context(direction=direction):
-                found = draw.vector(both.size, "FP32", share=0.4)
+                found = draw.vector(both.size, "FP32", share=0.4, places=places)
                 found(mask.S, binary.plus) << both.vxm(u, op, transposed=back)
                 results += [both.vxm(u, op, transposed=back).new(mask=~mask.S), found]
-    return results
+    return [v[places].new() for v in results]
 
 
 @case

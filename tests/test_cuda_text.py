@@ -54,16 +54,17 @@ def test_a_file_is_plain_cuda(file):
 
 # What a row-producing kernel is given besides: kernels/cuda/produce.py.
 SHARES = {"nrows", "costs", "offsets", "out_indptr"}
-PUSHED = {"prefix", "edges", "seen", "oprefix"}, {"base", "end", "stamp", "limit"}
+COPIED = {"vertices"}  # how copies of a graph lie on a CPU; on a GPU the constant COPIES says it
+PUSHED = {"prefix", "edges", "seen", "oprefix"}, {"base", "end", "stamp", "limit", *COPIED}
 # Sections with other arguments than the template of kernels/cpu that does the same work: which it is, what is new, what
 # is not needed, and why.
 DIFFERENT = {
-    "pull.pull_until": ("pull.pull", set(), set(), "two kernels, by how a row is gathered"),
+    "pull.pull_until": ("pull.pull", set(), COPIED, "two kernels, by how a row is gathered"),
     "pull.pull_all": (
         "pull.pull",
         {"starts", "shares", "giants", "giant_first", "piece_of", "pieces", "giant", "partials", "founds", "arrived",
          "runs"},
-        set(),
+        COPIED,
         "rows in shares of equal work",
     ),
     "push.push_list": ("push.push_list", *PUSHED, "equal shares of the edges by a running sum; one list for all"),
@@ -96,7 +97,7 @@ OWN = {
     "pointers.check": "a copy for jump; jump_within of the CPU checks as it goes",
     "pointers.combine_far": "into the memory of other GPUs; parts of the CPU send messages",
     "pointers.jump": "halves paths; the CPU goes upwards, range by range (jump_within, jump_below)",
-    "pull.pull_lanes": "copies of a graph that is stored once; the CPU makes them",
+    "pull.pull_lanes": "copies of a graph side by side; on the CPU they lie one after the other",
     "queue.fetch": "values of push's list once it is known; the CPU has them at hand",
     "queue.pad": "padding that lets pull skip the bitmap",
     "queue.list": "a bitmap as a list with the running sum that push shares edges by",

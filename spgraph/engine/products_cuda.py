@@ -44,9 +44,9 @@ PAIR_READS = 4  # of a value, from which on it is worth to lay its id beside it
 BLOCK, ROOM_TERMS, ROOM_BYTES = 256, 264, 96  # of pull_all without them; of a warp's room
 MOST_RUNS = 8
 NOT_HOT: tuple[int, list[int]] = (0, [0])
-# of 228 KiB a multiprocessor can set 196 aside as shared memory, or 164, ..., and the next one if a byte more is asked for;
-# what is left is a cache. An iteration of PageRank, rmat22-64 and rmat24-16 (H200): 1.81 and 2.77 ms with 33 KiB less than
-# the most, 2.28 and 3.81 with 32 (no 196 any more), 1.94 and 2.86 with 63, 1.88 and 2.84 with 65 (164), 1.98 and 2.96 with 97
+# a multiprocessor sets 164, 196 or all of its 228 KiB aside as shared memory, the least that is enough, and the rest is a
+# cache. So much less than the most just fits 196; PageRank, ms an iteration on rmat22-64 and rmat24-16 (H200): 1.81, 2.77,
+# with 32 KiB less (228) 2.28, 3.81; 63 (196) 1.94, 2.86; 65 (164) 1.88, 2.84; 97 1.98, 2.96
 CACHE_BYTES = 33 << 10
 # select operators by which a value that is accepted once stays accepted, for monoids that only go down or only up
 DOWNWARD = frozenset({"valuelt", "valuele"})
