@@ -41,11 +41,11 @@ SHORT_ROWS = 4  # rows that are known to have no more entries are gathered by a 
 # often
 HOT_EDGES, HOT_READS, HOT_SHARE, HOT_BLOCK = 1 << 22, 8, 1 / 8, 1024
 PAIR_READS = 4  # of a value, from which on it is worth to lay its id beside it
-BLOCK, ROOM_TERMS, ROOM_BYTES = 256, 264, 96  # of pull_all without them; of a warp's room
+BLOCK, ROOM_TERMS, HOT_TERMS, ROOM_BYTES = 256, 264, 132, 96  # of pull_all without them; of a warp's room
 MOST_RUNS = 8
 NOT_HOT: tuple[int, list[int]] = (0, [0])
-# a multiprocessor sets 164, 196 or all of its 228 KiB aside as shared memory, the least that is enough, and the rest is a
-# cache. So much less than the most just fits 196; PageRank, ms an iteration on rmat22-64 and rmat24-16 (H200): 1.81, 2.77,
+# a multiprocessor sets 164, 196 or all of its 228 KiB aside as shared memory, the least that is enough; the rest is a
+# cache. So much less than the most just fits 196; PageRank, ms an iteration on rmat22-64, rmat24-16 (H200): 1.81, 2.77,
 # with 32 KiB less (228) 2.28, 3.81; 63 (196) 1.94, 2.86; 65 (164) 1.88, 2.84; 97 1.98, 2.96
 CACHE_BYTES = 33 << 10
 # select operators by which a value that is accepted once stays accepted, for monoids that only go down or only up
@@ -195,7 +195,7 @@ def _hot_blocks(units: int, device: Any) -> int:
 
 def _rooms(block: int, dtype: np.dtype) -> int:
     """Bytes of shared memory in which the warps of a block add up terms: `struct Room` of pull.cuh for each."""
-    return block // WARP * (ROOM_TERMS * dtype.itemsize + ROOM_BYTES)
+    return block // WARP * ((ROOM_TERMS if block == BLOCK else HOT_TERMS) * dtype.itemsize + ROOM_BYTES)
 
 
 def _paired(u: VectorBlock, ids: Any) -> Any:

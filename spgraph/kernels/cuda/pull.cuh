@@ -165,11 +165,11 @@ KERNEL {
 
 //== pull_all(starts, shares, giants, giant_first, piece_of, pieces, giant, partials, founds, arrived, runs, indptr, indices, avals, upresent, uvals,
 //=           mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid) per=32 returns=2
-constexpr int AHEAD = 8, CHUNK = 32 * AHEAD;
+constexpr int AHEAD = 8, CHUNK = 32 * AHEAD, PART = HOT ? AHEAD / 2 : AHEAD;  // in halves terms leave more room for what is hot
 
-// A warp's terms, which a column of padding every 32 keeps apart, where rows begin, and who they are.
+// PART of a warp's terms per lane, which a column of padding every 32 keeps apart, where rows begin, and who they are.
 struct Room {
-    R_ADD terms[CHUNK + AHEAD];
+    R_ADD terms[32 * PART + PART];
     u32 heads[AHEAD], founds[AHEAD];
     unsigned char owners[32];
 };
@@ -202,29 +202,34 @@ DEVICE void gather(const Args& a, const Hot& hot, i64 i, i64 first, int length, 
     if (x < length) gather_some<false>(a, hot, i, first + lane() + x, length - x, found, total);
 }
 
-// The terms of `edges` entries become the sums from the beginning of their row on, in place.
-DEVICE void add_up(Room& room) {
-    const int first = lane() * AHEAD;
-    const u32 heads = room.heads[first / 32] >> (first % 32) & ((1u << AHEAD) - 1);
-    R_ADD sums[AHEAD];
+// The terms of a part, from position `begin` of the chunk on, become the sums from the beginning of their row on, in place.
+// `before` is the sum at the end of the part before; returned is the one at the end.
+DEVICE R_ADD add_up(Room& room, int begin, R_ADD before) {
+    const int first = lane() * PART;
+    const u32 heads = room.heads[(begin + first) / 32] >> (first % 32) & ((1u << PART) - 1);
+    R_ADD sums[PART];
 #pragma unroll
-    for (int j = 0; j < AHEAD; j++) {
+    for (int j = 0; j < PART; j++) {
         sums[j] = room.terms[padded(first + j)];
         if (j && !(heads >> j & 1)) sums[j] = ADD(sums[j - 1], sums[j]);
     }
     // over the lanes: back to the nearest one in which a row begins
     const u32 begun = __ballot_sync(FULL_WARP, heads != 0) & (FULL_WARP >> (31 - lane()));
-    const int nearest = 31 - __clz(begun);
-    R_ADD carry = sums[AHEAD - 1];
+    const int nearest = begun ? 31 - __clz(begun) : 0;
+    R_ADD carry = sums[PART - 1];
 #pragma unroll
     for (int d = 1; d < 32; d <<= 1) {
         const R_ADD other = from_lane(carry, lane() - d);
         if (lane() - d >= nearest) carry = ADD(other, carry);
     }
+    if (!begun && begin) carry = ADD(before, carry);
+    const R_ADD last = from_lane(carry, 31);
     carry = from_lane(carry, lane() - 1);
-    const int own = lane() == 0 ? 0 : heads ? __ffs(heads) - 1 : AHEAD;
+    if (lane() == 0) carry = before;
+    const int own = heads ? __ffs(heads) - 1 : PART;
 #pragma unroll
-    for (int j = 0; j < AHEAD; j++) room.terms[padded(first + j)] = j < own ? ADD(carry, sums[j]) : sums[j];
+    for (int j = 0; j < PART; j++) room.terms[padded(first + j)] = j < own ? ADD(carry, sums[j]) : sums[j];
+    return last;
 }
 
 // Whether one of positions first..last was found.
@@ -273,21 +278,30 @@ DEVICE void chunk(const Args& a, const Hot& hot, Room& room, i64 i, i64 begin, i
     R_MULT terms[AHEAD];
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) there[k] = there[k] && term_at(a, of[k], places[k], columns[k], terms[k], hot);
+    R_ADD last = IDENTITY;
 #pragma unroll
-    for (int k = 0; k < AHEAD; k++) {
-        room.terms[33 * k + lane()] = there[k] ? (R_ADD)terms[k] : (R_ADD)IDENTITY;
-        if constexpr (!U_FULL) {
-            const u32 word = __ballot_sync(FULL_WARP, there[k]);
-            if (lane() == k) room.founds[k] = word;
+    for (int part = 0; part < AHEAD; part += PART) {
+        if (32 * part >= edges) break;
+#pragma unroll
+        for (int k = 0; k < PART; k++) {
+            room.terms[33 * k + lane()] = there[part + k] ? (R_ADD)terms[part + k] : (R_ADD)IDENTITY;
+            if constexpr (!U_FULL) {
+                const u32 word = __ballot_sync(FULL_WARP, there[part + k]);
+                if (lane() == 0) room.founds[part + k] = word;
+            }
         }
+        __syncwarp();
+        last = add_up(room, 32 * part, last);
+        __syncwarp();
+        const int at = upto - 1 - 32 * part;
+        if (length && at >= 0 && at < 32 * PART) total = room.terms[padded(at)];
+        __syncwarp();  // before the room is used again
     }
-    __syncwarp();
-    add_up(room);
-    __syncwarp();
     found = length > 0;
-    if constexpr (!U_FULL) found = found && any_found(room, start, upto);
-    if (found) total = room.terms[padded(upto - 1)];
-    __syncwarp();  // before the room is used again
+    if constexpr (!U_FULL) {
+        found = found && any_found(room, start, upto);
+        __syncwarp();
+    }
 }
 
 // A share of the rows.
