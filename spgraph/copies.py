@@ -17,6 +17,7 @@ import numpy as np
 
 from semirings.exceptions import DimensionMismatch, IndexOutOfBound, InvalidValue
 from spgraph import context, engine
+from spgraph._convert import INT64_MAX
 from spgraph._room import making
 from spgraph.matrix import Matrix, MatrixExpression, TransposedMatrix
 from spgraph.vector import Vector
@@ -86,11 +87,10 @@ class Copies:
                                "tasks.spread gives each device a copy")
         if A.nrows != A.ncols or A._block.rows is not A._block.cols:
             raise InvalidValue(f"Copies: A is {A.nrows} x {A.ncols}, wanted a square matrix with one order of vertices")
-        limit = None if A._device.on_host else most(A)
+        limit = INT64_MAX // max(A.nrows, 1) if A._device.on_host else most(A)
         wanted = _integer(count)
-        if wanted is None or wanted < 1 or (limit is not None and wanted > limit):
-            upto = "1 or more" if limit is None else f"1 to {limit}"
-            raise InvalidValue(f"Copies: count is {count!r}, wanted {upto} copies of {A.nrows} vertices")
+        if wanted is None or not 1 <= wanted <= limit:
+            raise InvalidValue(f"Copies: count is {count!r}, wanted 1 to {limit} copies of {A.nrows} vertices")
         self._order, self._vertices = A._block.rows, A.nrows  # as they are now
         with making("Copies", A._device):
             self._copies = engine.copies_of(A._block, wanted)

@@ -232,7 +232,7 @@ def test_what_is_wrong_is_named(cuda):
     A = on("cpu", lambda: random_graph(1, 20))
     for device in ("cpu", cuda):
         B = A.to(device)
-        for count in (0, -1, 2.5, None):
+        for count in (0, -1, 2.5, None, 2**62, 10**30):
             with pytest.raises(sg.exceptions.InvalidValue, match=r"Copies: count is .*, wanted 1"):
                 Copies(B, count)
         copies = Copies(B, 2)
