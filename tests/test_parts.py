@@ -94,6 +94,25 @@ def test_algorithms(name: str, count: int, algorithm: str):
             assert np.array_equal(values, wanted_values)
 
 
+def test_the_order_by_degree_goes_with_a_matrix():
+    """From one device to parts, to other parts, and back; a part has its vertices by falling degree."""
+    A = sg.generators.rmat(7, 4, seed=3).to("cpu").reorder("degree")
+    there = A.to("cpu:3")
+    again, back = there.to("cpu:2"), there.to("cpu")
+    assert [one.order for one in (there, again, back)] == ["degree"] * 3
+    wanted = A.to("cpu").dup().reorder("natural")
+    for one in (there, again, back):
+        assert one.to("cpu").isequal(wanted)
+        layout = one._block.rows
+        degree = wanted.reduce_rowwise("count").new().to_dense(fill_value=0)
+        starts = getattr(layout, "starts", [0, A.nrows])
+        ids = layout.ids(np.arange(A.nrows)) if one is not back else layout.globals_of(np.arange(A.nrows))
+        for begin, end in itertools.pairwise(starts):
+            assert (np.diff(degree[ids[begin:end]]) <= 0).all()
+    assert wanted.to("cpu:3").order == "contiguous_edges"
+    assert wanted.to("cpu:3").to("cpu").order == "natural"
+
+
 @pytest.mark.parametrize("partition", PARTITIONS)
 @pytest.mark.parametrize("direction", ["auto", "push", "pull", "gap", "lagraph", "gunrock"])
 def test_partitions_and_directions(partition: str, direction: str):

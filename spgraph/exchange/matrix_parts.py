@@ -311,14 +311,15 @@ class MatrixParts(Parts):
         return indptr, columns[order], values[order] if single is None else single, iso
 
     def to_device(self, device: Device) -> Any:
-        """The same content on another device; itself if it is there."""
+        """The same content on another device, by falling degree if it is; itself if it is there."""
         if device is self.device:
             return self
         home: Any = device if device.group is not None else HOST
         new = matrix_storage(self.nrows, self.ncols, self.dtype, home)
         indptr, indices, values, iso = self.csr()
         new.set_csr(indptr, indices, values, iso=iso, symmetric=self.symmetric)
-        return new if device.group is not None else new.to_device(device)
+        new = new if device.group is not None else new.to_device(device)
+        return new.reorder("degree") if _lies_by_degree(self) else new
 
 
 def over_positions(A: MatrixParts, indptr: Any, indices: Any, values: Any, iso: bool) -> MatrixBlock:
@@ -335,8 +336,8 @@ def can_turn(group: Any, blocks: list[MatrixBlock]) -> bool:
 
 
 def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
-    """A matrix of one device in parts."""
-    to_host = block.device.to_host
+    """A matrix of one device in parts; what lies by falling degree does so in each part."""
+    to_host, by_degree = block.device.to_host, _lies_by_degree(block)
     if not (block.rows.natural and block.cols.natural):
         block = block.copy().rehome(NATURAL, NATURAL)
     new = MatrixParts(block.nrows, block.ncols, block.dtype, group)
@@ -347,7 +348,11 @@ def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
         iso=block.iso,
         symmetric=block.symmetric,
     )
-    return new
+    return new.reorder("degree") if by_degree else new
+
+
+def _lies_by_degree(A: Any) -> bool:
+    return A.rows.name == "degree" and A.rows is A.cols
 
 
 def rows_of(
