@@ -1,6 +1,6 @@
 """Searches from one source as a vector, or from many at once: what is written in two ways.
 
-Many are the copies of one graph, where it lies on one device and has room, and else the rows of a matrix.
+Many are the copies of one graph, where it lies on one device, has room and is worth it, else the rows of a matrix.
 """
 
 from __future__ import annotations

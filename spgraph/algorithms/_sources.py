@@ -61,7 +61,8 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
             added, steps = yield from _counted(add(copy, several, total, numbers))
             if not added:
                 numbers = wide()
-                if not (yield from add(copy, several, total, numbers)):
+                added, steps = yield from _counted(add(copy, several, total, numbers))
+                if not added:
                     raise InvalidValue(f"betweenness_centrality: more than 2^{BIAS - 2} shortest paths to one vertex, "
                                        f"from a source among {several}")
             done, longest = done + len(several), max(longest, steps // 2 + 1)

@@ -2,9 +2,9 @@
 
 Method: U. Brandes (J. Math. Sociology 25, 2001), level by level: forward the shortest paths are counted, backward the
 dependencies added up, each by one masked product a level whose direction the engine chooses. Sources go one by one as
-vectors, or many at once: in copies of the graph (`spgraph.copies`), or in parts and in the smallest graphs on a GPU as
-the rows of matrices (A. Buluc, J. Gilbert, IJHPCA 25, 2011). Devices share them out where the graph fits on each, else
-all work on each source, see `_sources`.
+vectors, or many at once: in copies of the graph (`spgraph.copies`), or as the rows of matrices (A. Buluc, J. Gilbert,
+IJHPCA 25, 2011) in parts and where there are more than copies are made for. Devices share them out where the graph fits
+on each, else all work on each source, see `_sources`.
 Encoding: `paths` has an entry for what is reached, the number of shortest paths from the source; `fronts` holds the
 same by level. Instead of a dependency d(v), `share` = d(v) / paths(v) is kept: the sum of 1 / paths(w) + share(w) over
 v's successors w, in which nothing is multiplied.
@@ -55,9 +55,9 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
         Of the choice of `k` sources; a number chooses the vertices that NetworkX chooses.
     batch : int, optional
         Sources done at once: in copies of the graph, up to 32 of them on a GPU and 256 on a CPU, if they have room, or
-        else as a matrix of frontiers with `batch` rows. Default: on a GPU as many as pay and have room; on a CPU the
-        same where the first search took many levels for its edges, and else one by one as vectors. Results are the
-        same within rounding.
+        else as a matrix of frontiers with `batch` rows. Default: on a GPU as many as pay and have room; on a CPU
+        several where a level has few edges, which large graphs show by a first source, and else one by one as
+        vectors. Results are the same within rounding.
     dtype : dtype
         float64 or float32, of the result and of path counts.
     spread : {"auto", "sources", "graph"}

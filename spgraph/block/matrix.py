@@ -90,7 +90,7 @@ class MatrixBlock:
         self.shares = None  # of the rows, which products on a GPU keep here
         self.totals: dict = {}  # of all entries, by monoid; see engine.matrix_reduce
         self.steps: dict = {}  # products that may be run again, by statement; see engine.scatters, engine.steps_cuda
-        self.copies: dict = {}  # of it side by side, by number; see engine.lanes
+        self.copies: dict = {}  # of it, by number; see engine.lanes
         self.missed = 0  # work that the missing transpose would have saved, see engine.vector_products
         if rows is not None:
             self.rows = rows

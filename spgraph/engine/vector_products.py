@@ -159,7 +159,8 @@ def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_
                 unvisited: bool) -> float | None:
     """Edges that push may look at, where `allowed` rows may be written; None to pull at once.
 
-    A full u is pulled: an edge costs no more than pushed, and no list has to be made.
+    A full u is pulled if both directions are at hand and most rows may have entries: an edge costs no more than
+    pushed, and no list has to be made.
     `unvisited`: the others have been reached, so that rows without entries are among those that are allowed.
     """
     direction = direction or context.current().direction
@@ -171,7 +172,8 @@ def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_
     occupied = occupied_rows(A, transposed)
     pulled = max(allowed - (rows - occupied), 0) if unvisited else allowed * occupied // max(rows, 1)
     workers, costs = (threads(), CPU_COSTS) if on_host else (1, of_copies(GPU_COSTS, A.width))
-    limit = 0.0 if u.nvals == u.size else push_limit(rows, A.nvals, pulled, stops, workers, costs, occupied)
+    whole = u.nvals == u.size and A.nvals >= rows
+    limit = 0.0 if whole else push_limit(rows, A.nvals, pulled, stops, workers, costs, occupied)
     if A.has_transpose:
         return limit
     # Only one direction is at hand. Keep to it until what the other would have saved pays for it.
