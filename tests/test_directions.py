@@ -100,3 +100,24 @@ def test_rows_without_entries_are_not_waited_for(parts: int):
 
     A[int(rows[0]), n + empty - 1] = True
     assert A._block.oriented(True).occupied == count + 1
+
+
+def test_full_vectors_are_pulled_where_that_costs_no_list():
+    """Whole vectors through a matrix with more entries than rows; neither where entries are few, nor lists."""
+    with sg.Context("cpu"):
+        dense, few = sg.generators.rmat(9, 8, seed=1), sg.Matrix.from_coo([1, 2], [2, 1], 1, nrows=512, ncols=512)
+        for A in (dense, few):
+            A._block.oriented(True)  # both directions are at hand
+        full = sg.Vector.from_scalar(1, 512)
+        some = sg.Vector.from_coo(range(500), 1, size=512)
+        limits = [
+            edges_limit(A._block, transposed, 512, False, u._block, True, "auto", False)
+            for A, u in ((dense, full), (dense, some), (few, full))
+            for transposed in (False, True)
+        ]
+        assert limits[:2] == [0.0, 0.0]
+        assert min(limits[2:]) > 500
+        for u in (full, some):
+            with sg.Context(direction="push"):
+                want = u.vxm(dense, sg.semiring.plus_times).new()
+            assert u.vxm(dense, sg.semiring.plus_times).new().isequal(want)
