@@ -119,12 +119,11 @@ def _counted(steps: Generator) -> Generator[None, None, tuple[Any, int]]:
 def _at_once(A: Matrix, jobs: int, room: int, levels: int) -> int:
     """How many sources to do at once, of so many, where searches have had up to so many levels, 0 if there was none."""
     device = A._device
-    rows = _rows(A.nrows)
     if device.group is None and device.on_host:
         if A.nvals > FEW_EDGES * max(levels, 1):
             return 1  # of large graphs the first, too, which shows how many levels there are
         return max(min(most(A, room), POSITIONS // max(A.nrows, 1)), 1)
-    copies = min(most(A, room), SCRATCH // (room * max(A.nrows, 1)))
+    rows, copies = _rows(A.nrows), min(most(A, room), SCRATCH // (room * max(A.nrows, 1)))
     if copies < FEW_COPIES or min(rows, jobs) > copies:  # rmat:13, exact: 644 ms in 32 copies, 367 in 256 rows (H200)
         return rows
     return 1 << copies.bit_length() - 1

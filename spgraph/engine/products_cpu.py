@@ -146,5 +146,5 @@ class CpuProduct(Product):
         ops = self.ops(out_dtype)
         if self.filter is not None:
             ops |= self.filter.ops(out_dtype)
-        kernel = _kernels[key] = get_kernel(template, {**self.consts(A), "LANES": A.width > 1, **consts}, ops)
+        kernel = _kernels[key] = get_kernel(template, {**self.consts(A), "COPIES": A.width > 1, **consts}, ops)
         return kernel

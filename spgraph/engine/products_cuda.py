@@ -46,7 +46,7 @@ MOST_RUNS = 8
 NOT_HOT: tuple[int, list[int]] = (0, [0])
 # a multiprocessor sets 164, 196 or all of its 228 KiB aside as shared memory, the least that is enough; the rest is a
 # cache. So much less than the most just fits 196; PageRank, ms an iteration on rmat22-64, rmat24-16 (H200): 1.81, 2.77,
-# with 32 KiB less (228) 2.28, 3.81; 63 (196) 1.94, 2.86; 65 (164) 1.88, 2.84; 97 1.98, 2.96
+# with 32 KiB less (228) 2.28, 3.81; 63 (196) 1.94, 2.86; 65 (164) 1.88, 2.84; 97 1.98, 2.96 (bench/results has more)
 CACHE_BYTES = 33 << 10
 # select operators by which a value that is accepted once stays accepted, for monoids that only go down or only up
 DOWNWARD = frozenset({"valuelt", "valuele"})

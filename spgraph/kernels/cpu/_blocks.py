@@ -19,7 +19,7 @@ def check_mask(n):
 
 def find_line(n):
     """Sets `line`, the row that is stored for position n, and `shift`, where its copy of the matrix begins."""
-    if LANES:
+    if COPIES:
         if n < shift or n - shift >= vertices:
             shift = n // vertices * vertices
         line = n - shift
@@ -40,7 +40,7 @@ def gather_until(first, last):
     found = False
     total = IDENTITY
     for e in range(first, last):
-        column = indices[e] + shift if LANES else indices[e]
+        column = indices[e] + shift if COPIES else indices[e]
         if U_FULL or upresent[column] != 0:
             LOAD_A(e)
             u = uvals[0] if U_ISO else uvals[column]
@@ -58,7 +58,7 @@ def gather_until(first, last):
 
 def gather_term(e):
     """Sets `term`: what entry e contributes, the identity if u has no entry there."""
-    column = indices[e] + shift if LANES else indices[e]
+    column = indices[e] + shift if COPIES else indices[e]
     LOAD_A(e)
     u = uvals[0] if U_ISO else uvals[column]
     k = col_gid[column] if GLOBAL else column

@@ -10,7 +10,7 @@ a bitmap; C is a bitmap (`cpresent`, `cvals`) or full. `row_gid`, `col_gid` are
 global ids for positional operators. Copies of a matrix are as in `push`. `chpresent`
 marks changed entries of C, `chvals` gets their values.
 
-Compile-time: LANES, A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
+Compile-time: COPIES, A_ISO, U_ISO, U_FULL, MASKED, COMPLEMENT, VALUED, M_FULL, REPLACE,
 ACCUM, C_FULL, C_ISO (C is full of the value `before[0]`, `cvals` is new), FRESH (C has no content yet), CHANGED,
 CHVALS (`chvals` is written), GLOBAL (ids differ from numbers), GATHER (the block that reduces a row: `gather_until`
 or `gather_all`), IDENTITY, ANY (every value is terminal), HAS_TERMINAL, TERMINAL.

@@ -17,7 +17,7 @@ Data encoding: row s of A is `indices[begin[s]:end[s]]`; u and the output are
 lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`. In copies of a matrix (`engine.lanes`)
 position p is row p % vertices; ranges of columns are of what is stored.
 
-Compile-time: LANES (there are copies), A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
+Compile-time: COPIES (there are copies), A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
 ISO_OUT (values are not written), CHANGED, C_FULL, GROWS (entries that C has stay as they
 are), FILTER (the changed set keeps what KEEP accepts).
 Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
@@ -42,7 +42,7 @@ def push_list(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals, st
         k = col_gid[source] if GLOBAL else source
         FIND_LINE(source)
         for e in range(begin[line], end[line]):
-            target = indices[e] + shift if LANES else indices[e]
+            target = indices[e] + shift if COPIES else indices[e]
             if MASKED:
                 CHECK_MASK(target)
                 if not allowed:
@@ -96,7 +96,7 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
         k = col_gid[source] if GLOBAL else source
         FIND_LINE(source)
         for e in range(begin[line], end[line]):
-            target = indices[e] + shift if LANES else indices[e]
+            target = indices[e] + shift if COPIES else indices[e]
             if MASKED:
                 CHECK_MASK(target)
                 if not allowed:
