@@ -53,21 +53,19 @@ def connected_components(A) -> Vector:
     n = A.nrows
     root = Vector.from_scalar(0, n, np.int32 if n < 2**31 - 1 else np.int64).apply(indexunary.index).new()
     if A.nvals:
-        few = A.selectk("any", EDGES)
-        low, hooks = Vector(root.dtype, n), Vector(root.dtype, n)
+        few, hooks = A.selectk("any", EDGES), Vector(root.dtype, n)
         for _ in range(ROUNDS):
-            low << root
-            low(binary.min, changed=hooks) << few.mxv(root, semiring.min_second)  # l min= A' min.second r; h: what fell
+            hooks << few.mxv(root, semiring.min_second)
             root(binary.min)[root] << hooks  # r(r(v)) min= h(v)
             root << root.pointer_jump()
-        _link_the_rest(A, root, low, hooks)
+        _link_the_rest(A, root, hooks)
     return root.dup(np.int64)
 
 
-def _link_the_rest(A: Matrix, root: Vector, low: Vector, hooks: Vector) -> None:
+def _link_the_rest(A: Matrix, root: Vector, hooks: Vector) -> None:
     """Rounds over all edges that leave vertices outside the large component, until no edge joins two."""
     large = _most_frequent(root)
-    rank = Vector(root.dtype, root.size)
+    rank, low = Vector(root.dtype, root.size), Vector(root.dtype, root.size)
     back = None if A.symmetric else Vector(root.dtype, root.size)
     while True:
         rank << root.apply(as_rank, right=large)

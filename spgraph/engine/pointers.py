@@ -9,7 +9,7 @@ import numpy as np
 from semirings.exceptions import IndexOutOfBound, InvalidValue
 from spgraph.block import VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, Mask
-from spgraph.engine.operators import accumulate, store
+from spgraph.engine.operators import accumulate, settles, store
 from spgraph.engine.vector_write import write
 from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, threads
 from spgraph.kernels.device import Done
@@ -77,10 +77,13 @@ def combine_into(out: VectorBlock, accum, p: VectorBlock, x: VectorBlock) -> Non
     if kernel is None:
         consts: dict = {"X_LIST": listed, "X_FULL": x.format == "full", "X_ISO": x.iso, "P_FULL": p.format == "full",
                         "P_ISO": p.iso, "C_FULL": full, "GLOBAL": not natural}
-        if not device.on_host and x.dtype == out.dtype == accum.type.np_type:
-            from spgraph.kernels.cuda.assemble import hardware_atomic
+        if not device.on_host:
+            own = x.dtype == out.dtype == accum.type.np_type
+            consts["SETTLES"] = own and settles(accum.monoid)
+            if own:
+                from spgraph.kernels.cuda.assemble import hardware_atomic
 
-            consts["ATOMIC"] = hardware_atomic(accum.monoid)
+                consts["ATOMIC"] = hardware_atomic(accum.monoid)
         ops = {"ACC": accumulate(accum, out.dtype, x.dtype), "STORE": store(x.dtype, out.dtype)}
         kernel = device.kernels[key] = device.kernel("pointers.combine", consts, ops)
     count = x.nvals if listed else x.size

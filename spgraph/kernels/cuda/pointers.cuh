@@ -2,9 +2,10 @@
 //
 // Method: `combine` is one atomic per entry that changes something. `jump` follows a pointer two steps at a time and
 // writes down how far it came, so that paths get shorter under all who walk them (path halving; the writes of others only
-// help, for each leads further down the same path).
+// help, for each leads further down the same path). Most paths end in few places, which everybody asks for: the nearest cache
+// may answer, since what it has led down the path, too, and an end stays one.
 // Data encoding: as in kernels/cpu/pointers.py, but `combine` only takes a C that has a value at every position; where
-// not C_FULL it also notes the entries in `cpresent`. Launch shape: a thread per entry.
+// not C_FULL it also notes the entries in `cpresent`; SETTLES: what changes nothing now never will. Launch shape: a thread per entry.
 // Work: one step per entry; jump: about the logarithm of the length of its path.
 
 //== outside(ppresent, pvals, size) returns=1
@@ -33,6 +34,10 @@ KERNEL {
         i64 target = (i64)look(a.pvals, P_ISO ? 0 : i);
         if constexpr (GLOBAL) target = (i64)load(a.local + target);
         bool changed;
+        if constexpr (C_FULL && SETTLES) {  // most terms change nothing, and many have the same target
+            const E_cvals old = glance(a.cvals + target);
+            if (bits_of(ACC(old, look(a.xvals, X_ISO ? 0 : q))) == bits_of(old)) continue;
+        }
         atomic_combine(a.cvals + target, look(a.xvals, X_ISO ? 0 : q),
                        [](E_cvals c, E_xvals t) { return ACC(c, t); }, changed);
         if constexpr (!C_FULL) added += set_byte((unsigned char*)a.cpresent, target);
@@ -82,17 +87,35 @@ KERNEL {
 
 // Positions from `first` on; those before may be read.
 //== jump(first, local, out)
+constexpr int TOGETHER = 4;
 DEVICE i64 next(const Args& a, i64 id) {
     i64 at = id;
     if constexpr (GLOBAL) at = (i64)load(a.local + id);
-    return (i64)peek(a.out + at);
+    return (i64)glance(a.out + at);
 }
 KERNEL {
-    for (i64 at = a.first + item(1); at < a.first + a.n; at += items(1)) {
-        i64 to = (i64)peek(a.out + at);
-        for (i64 then = next(a, to); then != to; then = next(a, to)) {
-            poke(a.out + at, then);
-            to = then;
+    for (i64 begin = a.first + item(1); begin < a.first + a.n; begin += TOGETHER * items(1)) {
+        i64 to[TOGETHER], then[TOGETHER];
+        bool going = true;
+#pragma unroll
+        for (int k = 0; k < TOGETHER; k++) {
+            const i64 at = begin + k * items(1);
+            to[k] = at < a.first + a.n ? (i64)peek(a.out + at) : -1;
+        }
+        while (going) {
+            going = false;
+#pragma unroll
+            for (int k = 0; k < TOGETHER; k++) then[k] = to[k] < 0 ? to[k] : next(a, to[k]);
+#pragma unroll
+            for (int k = 0; k < TOGETHER; k++) {
+                if (then[k] == to[k]) {
+                    to[k] = -1;
+                    continue;
+                }
+                poke(a.out + begin + k * items(1), then[k]);
+                to[k] = then[k];
+                going = true;
+            }
         }
     }
 }

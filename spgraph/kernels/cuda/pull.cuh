@@ -304,9 +304,40 @@ DEVICE void chunk(const Args& a, const Hot& hot, Room& room, i64 i, i64 begin, i
     }
 }
 
+// Whether none of the next 32 STRIDE rows has anything to gather; then they are done. Where a mask leaves few rows, most
+// are such, and a step that only waits for what it reads costs as much as a chunk: so these wait together.
+constexpr int STRIDE = 8;
+DEVICE bool idle(const Args& a, i64 row, i64 last, i64& count, i64& changes) {
+    bool open[STRIDE], mine[STRIDE], some = false;
+#pragma unroll
+    for (int k = 0; k < STRIDE; k++) {
+        const i64 at = row + 32 * k + lane();
+        const bool there = at < last;
+        open[k] = there && allowed(a.mpresent, a.mvals, at);
+        const i64 length = there ? (i64)load(a.indptr + at + 1) - (i64)load(a.indptr + at) : 0;
+        mine[k] = there && length <= a.giant;
+        some |= open[k] && length;
+    }
+    if (__any_sync(FULL_WARP, some)) return false;
+#pragma unroll
+    for (int k = 0; k < STRIDE; k++)
+        if (mine[k]) settle(a, row + 32 * k + lane(), open[k], false, (R_ADD)IDENTITY, count, changes);
+    return true;
+}
+
 // A share of the rows.
 DEVICE void rows(const Args& a, const Hot& hot, Room& room, i64 row, i64 last, i64& count, i64& changes) {
+    i64 looked = row;
     while (row < last) {
+        if constexpr (MASKED) {
+            if (row >= looked) {
+                looked = row + 32 * STRIDE;
+                if (idle(a, row, last, count, changes)) {
+                    row = looked;
+                    continue;
+                }
+            }
+        }
         const i64 mine = row + lane();
         const bool there = mine < last;
         const i64 begin = there ? (i64)load(a.indptr + mine) : 0, end = there ? (i64)load(a.indptr + mine + 1) : 0;
