@@ -87,35 +87,17 @@ KERNEL {
 
 // Positions from `first` on; those before may be read.
 //== jump(first, local, out)
-constexpr int TOGETHER = 4;
 DEVICE i64 next(const Args& a, i64 id) {
     i64 at = id;
     if constexpr (GLOBAL) at = (i64)load(a.local + id);
     return (i64)glance(a.out + at);
 }
 KERNEL {
-    for (i64 begin = a.first + item(1); begin < a.first + a.n; begin += TOGETHER * items(1)) {
-        i64 to[TOGETHER], then[TOGETHER];
-        bool going = true;
-#pragma unroll
-        for (int k = 0; k < TOGETHER; k++) {
-            const i64 at = begin + k * items(1);
-            to[k] = at < a.first + a.n ? (i64)peek(a.out + at) : -1;
-        }
-        while (going) {
-            going = false;
-#pragma unroll
-            for (int k = 0; k < TOGETHER; k++) then[k] = to[k] < 0 ? to[k] : next(a, to[k]);
-#pragma unroll
-            for (int k = 0; k < TOGETHER; k++) {
-                if (then[k] == to[k]) {
-                    to[k] = -1;
-                    continue;
-                }
-                poke(a.out + begin + k * items(1), then[k]);
-                to[k] = then[k];
-                going = true;
-            }
+    for (i64 at = a.first + item(1); at < a.first + a.n; at += items(1)) {
+        i64 to = (i64)peek(a.out + at);
+        for (i64 then = next(a, to); then != to; then = next(a, to)) {
+            poke(a.out + at, then);
+            to = then;
         }
     }
 }

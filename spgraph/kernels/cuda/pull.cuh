@@ -306,7 +306,7 @@ DEVICE void chunk(const Args& a, const Hot& hot, Room& room, i64 i, i64 begin, i
 
 // Whether none of the next 32 STRIDE rows has anything to gather; then they are done. Where a mask leaves few rows, most
 // are such, and a step that only waits for what it reads costs as much as a chunk: so these wait together.
-constexpr int STRIDE = 8;
+constexpr int STRIDE = 4;
 DEVICE bool idle(const Args& a, i64 row, i64 last, i64& count, i64& changes) {
     bool open[STRIDE], mine[STRIDE], some = false;
 #pragma unroll
@@ -370,11 +370,13 @@ DEVICE void piece(const Args& a, const Hot& hot, i64 p, i64& count, i64& changes
     const bool open = allowed(a.mpresent, a.mvals, row);
     bool found = false;
     R_ADD total = IDENTITY;
-    if (open) {
-        const i64 first = (i64)load(a.indptr + row) + (p - first_piece) * a.giant, left = (i64)load(a.indptr + row + 1) - first;
-        gather(a, hot, GLOBAL ? (i64)look(a.row_gid, row) : row, first, (int)(left < a.giant ? left : a.giant), found, total);
-        join(found, total);
+    if (!open) {
+        if (p == first_piece && lane() == 0) settle(a, row, false, false, total, count, changes);
+        return;
     }
+    const i64 first = (i64)load(a.indptr + row) + (p - first_piece) * a.giant, left = (i64)load(a.indptr + row + 1) - first;
+    gather(a, hot, GLOBAL ? (i64)look(a.row_gid, row) : row, first, (int)(left < a.giant ? left : a.giant), found, total);
+    join(found, total);
     bool complete = false;
     if (lane() == 0) {
         poke(a.partials + p, total);
@@ -394,7 +396,7 @@ DEVICE void piece(const Args& a, const Hot& hot, i64 p, i64& count, i64& changes
             found = true;
         }
     join(found, total);
-    if (lane() == 0) settle(a, row, open, found, total, count, changes);
+    if (lane() == 0) settle(a, row, true, found, total, count, changes);
 }
 
 KERNEL {
