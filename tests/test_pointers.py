@@ -188,6 +188,61 @@ class TestSomeEntries:
             assert some.reduce_rowwise("count").new().isequal(wanted)
             assert binary.eq(some & whole).new().reduce_scalar(monoid.plus["INT64"]).get(0) == some.nvals
 
+    @pytest.mark.parametrize("k", [1, 2, 4, 5])
+    @pytest.mark.parametrize("order", ["natural", "degree"])
+    def test_products(self, sg, graph, order, k):
+        """A GPU multiplies by them where they lie, any number of times and whatever comes between."""
+        A = graph.matrix(sg).reorder(order)
+        n = A.nrows
+        u = sg.Vector.from_dense(np.arange(n) % 7 + 1)
+        part = sg.Vector.from_coo(np.arange(0, n, 3), np.arange(0, n, 3) % 5, size=n)
+        made = A.selectk("any", k)
+        made.nvals  # noqa: B018
+        few = A.selectk("any", k)
+        for turn in range(3):
+            for x in (u, part):
+                for ring in ("min_plus", "plus_second", "any_pair", "max_first"):
+                    if ring == "any_pair" or made.nvals:
+                        assert few.mxv(x, ring).new().isequal(made.mxv(x, ring).new(), check_dtype=True)
+                for mask in (part.S, ~part.S, part.V):
+                    got, wanted = u.dup(), u.dup()
+                    got(mask, binary.min) << few.mxv(x, "min_plus")
+                    wanted(mask, binary.min) << made.mxv(x, "min_plus")
+                    assert got.isequal(wanted)
+                got, wanted, fell, changed = u.dup(), u.dup(), u.dup(), u.dup()
+                got(binary.min, changed=fell) << few.mxv(x, "min_second")
+                wanted(binary.min, changed=changed) << made.mxv(x, "min_second")
+                assert got.isequal(wanted) and fell.isequal(changed)
+            if turn == 1:
+                A << A.apply(unary.ainv)  # other values: what was selected stays
+        assert u.vxm(few, "min_plus").new().isequal(u.vxm(made, "min_plus").new())
+        assert few.isequal(made) and few.nvals == made.nvals
+
+    def test_all_uses_of_what_is_not_made(self, sg):
+        A = sg.generators.rmat(5, 4)
+        wanted = A.selectk("any", 2)
+        wanted.nvals  # noqa: B018
+        uses = [
+            lambda few: few.dup(),
+            lambda few: few.T.new(),
+            lambda few: few.apply(unary.ainv).new(),
+            lambda few: few.mxm(A, "plus_times").new(),
+            lambda few: few.reduce_columnwise("count").new(),
+            lambda few: few[3, :].new(),
+            lambda few: (few & A).new(),
+            lambda few: sg.Matrix.from_csr(*few.to_csr(), ncols=A.ncols),
+            lambda few: few.to("cpu"),
+            lambda few: few.reorder("degree"),
+        ]
+        for use in uses:
+            assert use(A.selectk("any", 2)).isequal(use(wanted))
+        few = A.selectk("any", 2)
+        few << A
+        assert few.isequal(A)
+        few = A.selectk("any", 2)
+        few.clear()
+        assert few.nvals == 0 and few.mxv(sg.Vector.from_scalar(1, A.ncols), "plus_times").new().nvals == 0
+
     def test_one_value_for_all(self, sg):
         A = sg.generators.complete(5).apply(unary.one).new()
         assert A.selectk("any", 3).nvals == 15

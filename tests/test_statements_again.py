@@ -110,3 +110,54 @@ def test_operators_made_without_end_are_forgotten(chains, monkeypatch):
         assert u.apply(unary.register_anonymous(lambda x: x + 1)).new().to_dense().tolist() == [2, 3, 4]
         assert len(chains) <= 4
     assert (u.apply(unary.ainv).new()).to_dense().tolist() == [-1, -2, -3]
+
+
+@pytest.mark.parametrize("direction", ["auto", "pull"])
+@pytest.mark.parametrize("seed", range(4))
+def test_products_under_masks_of_other_vectors(direction, seed):
+    """A matrix keeps what it ran, by statement; one that has run nothing gives the same."""
+    random = np.random.default_rng(seed)
+    A = sg.generators.rmat(6, 6)
+    n = A.nrows
+
+    def drawn(share):
+        ids = np.flatnonzero(random.random(n) < share)
+        return sg.Vector.from_coo(ids, random.integers(0, 4, ids.size), size=n)
+
+    masks = [lambda m: m.S, lambda m: ~m.S, lambda m: m.V, lambda m: ~m.V]
+    accums = [None, binary.min, binary.plus]
+    with sg.Context(direction=direction):
+        for turn in range(60):
+            share = random.choice([0.0, 0.1, 0.6, 1.0], 3)
+            u, m, w = drawn(share[0]), drawn(share[1]), drawn(share[2])
+            m = u if turn % 7 == 0 else m
+            how = {"accum": accums[random.integers(3)], "replace": bool(random.integers(2))}
+            mask, changed = masks[random.integers(4)](m), sg.Vector("int64", n)
+            ring = random.choice(["min_second", "plus_times", "any_pair"])
+            got, wanted, again = w.dup(), w.dup(), sg.Vector("int64", n)
+            got(mask, changed=changed, **how) << A.mxv(u, str(ring))
+            wanted(mask, changed=again, **how) << A.dup().mxv(u, str(ring))
+            assert got.isequal(wanted, check_dtype=True), (turn, how, ring)
+            assert changed.isequal(again), (turn, how, ring)
+            got(mask, **how) << A.mxv(u, str(ring))
+            wanted(mask, **how) << A.dup().mxv(u, str(ring))
+            assert got.isequal(wanted), (turn, how, ring)
+
+
+def test_vectors_that_take_another_ones_values_do_not_share_them():
+    u, w = sg.Vector.from_dense([5, 6, 7]), sg.Vector.from_dense([1, 2, 3])
+    for _ in range(2):
+        w << u
+        w(binary.min) << sg.Vector.from_dense([6, 4, 9])
+        assert w.to_dense().tolist() == [5, 4, 7]
+        assert u.to_dense().tolist() == [5, 6, 7]
+        w[1] = 8
+        assert w.to_dense().tolist() == [5, 8, 7]
+        assert u.to_dense().tolist() == [5, 6, 7]
+    x = sg.Vector.from_dense([0.5, 1.5, 2.5])
+    w << x
+    assert w.to_dense().tolist() == [0, 1, 2]
+    assert w[0:3:2].new().to_dense().tolist() == [0, 2]
+    part = w[1:].new()
+    part[0] = 9
+    assert w.to_dense().tolist() == [0, 1, 2]

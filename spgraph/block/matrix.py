@@ -48,6 +48,7 @@ class MatrixBlock:
         self.clear()
 
     width = 1  # of what is stored so many copies are seen, see `engine.lanes`
+    most = 0  # if it has no arrays of its own: so many entries of each row of `source`, see `engine.first_entries`
 
     @property
     def stored(self) -> MatrixBlock:

@@ -7,13 +7,14 @@ C<M, replace> (accum)= T as the GraphBLAS C API 2.1 defines it, where `out` is C
 """
 
 from spgraph.engine.dispatch import for_parts
+from spgraph.engine.first_entries import some_entries
 from spgraph.engine.index import Index
 from spgraph.engine.lanes import copies_of, count_of_copies, most_copies, rows_of_copies, sum_of_copies
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign, matrix_assign_line
 from spgraph.engine.matrix_build import build_matrix, matrix_coo, matrix_csr
 from spgraph.engine.matrix_common import align_matrices
-from spgraph.engine.matrix_elementwise import matrix_apply, matrix_ewise, matrix_select, some_entries
+from spgraph.engine.matrix_elementwise import matrix_apply, matrix_ewise, matrix_select
 from spgraph.engine.matrix_products import kronecker, mxm, outer
 from spgraph.engine.matrix_reduce import matrix_reduce_rows, matrix_reduce_scalar
 from spgraph.engine.matrix_structure import (

@@ -10,7 +10,6 @@ import numpy as np
 
 from semirings import expr as ex
 from spgraph.block import MatrixBlock
-from spgraph.block.width import index_dtype
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_common import (
     NO_IDS,
@@ -28,7 +27,7 @@ from spgraph.engine.matrix_common import (
 )
 from spgraph.engine.matrix_write import write
 
-__all__ = ["matrix_apply", "matrix_ewise", "matrix_select", "some_entries"]
+__all__ = ["matrix_apply", "matrix_ewise", "matrix_select"]
 
 PLACES = {"ix": "i", "iy": "i", "jx": "j", "jy": "j"}
 NO_SCALAR = np.int8(0)
@@ -241,25 +240,3 @@ def condition(A: MatrixBlock, op, thunk) -> tuple:
     """What `op` asks of entries x of A at (i, j) with the scalar s, and s."""
     scalar, names = _scalar_names(None, None, thunk)
     return bind(op.expr, {"x": A.dtype, "s": scalar.dtype}, np.dtype(np.bool_), names), scalar
-
-
-def some_entries(A: MatrixBlock, a_t: bool, count: int) -> MatrixBlock:
-    """A block of at most `count` entries of each row of A (or A^T), those that come first in memory."""
-    A = A.oriented(a_t)
-    device = A.device
-    counts = device.xp.minimum(A.indptr[1:] - A.indptr[:-1], min(count, A.ncols))
-    indptr = device.xp.zeros(A.nrows + 1, index_dtype(min(A.nvals, A.nrows * count)))
-    device.xp.cumsum(counts, out=indptr[1:], dtype=indptr.dtype)
-    nvals = int(indptr[-1])
-    indices = device.xp.empty(nvals, A.indices.dtype)
-    values = None if A.iso or not nvals else device.xp.empty(nvals, A.dtype)
-    if nvals:
-        consts = {"VALUES": values is not None}
-        kernel = kernel_for(device, "rows.first_entries", (values is None,), lambda: (consts, {}))
-        out_values = NO_IDS[0] if values is None else values
-        args = (A.indptr, A.indices, A.values, indptr, indices, out_values)
-        device.over_rows(kernel, indptr, nvals + A.nrows, args)
-    iso = A.values[0] if A.iso and nvals else None
-    few = make_block(A.nrows, A.ncols, A.dtype, (indptr, indices, values), iso, A.rows, A.cols, device=device)
-    few.longest = count
-    return few

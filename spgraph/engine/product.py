@@ -79,8 +79,8 @@ def _term(semiring, flipped: bool, a_dtype, u_dtype) -> Term:
 class Product(ABC):
     """C<M, replace> (accum)= A u over a semiring; a subclass runs it on its kind of device."""
 
-    __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "grows", "mask", "out", "replace", "semiring",
-                 "step", "term", "transposed", "u", "view")
+    __slots__ = ("A", "accum", "changed", "filter", "flipped", "fresh", "grows", "mask", "most", "out", "replace",
+                 "semiring", "step", "term", "transposed", "u", "view")
 
     def __init__(self, out: VectorBlock, mask: Mask | None, view: MaskView, accum, replace: bool, A: MatrixBlock,
                  transposed: bool, u: VectorBlock, semiring, flipped: bool, changed: VectorBlock | None,
@@ -99,6 +99,7 @@ class Product(ABC):
         self.filter: Any = kept
         self.fresh = fresh
         self.grows = grows  # C's entries stay as they are: it only gets new ones, any of their terms
+        self.most = 0  # entries of each row that count, if not all; see `engine.first_entries`
         self.term = _term(semiring, flipped, A.dtype, u.dtype)
         self.step: Any = None  # what was run, if it may be run again; see `engine.scatters` and `engine.steps_cuda`
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from semirings._cuda import C_TYPES
 from spgraph.block import MatrixBlock, VectorBlock
+from spgraph.engine.first_entries import SHORT_ROWS
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK
 from spgraph.engine.operators import settles
 from spgraph.engine.product import Product, cast_scalar
@@ -36,7 +37,6 @@ from spgraph.kernels.cuda.assemble import hardware_atomic
 
 __all__ = ["CudaProduct"]
 
-SHORT_ROWS = 4  # rows that are known to have no more entries are gathered by a thread each
 # the first values of each run of u are kept in shared memory if rows and columns lie by falling degree and each is read
 # often
 HOT_EDGES, HOT_READS, HOT_SHARE, HOT_BLOCK = 1 << 22, 8, 1 / 8, 1024
@@ -144,14 +144,19 @@ class CudaProduct(Product):
         full = not fresh and accum is not None and (self.mask is None or not self.replace) and out.nvals == out.size
         if not fresh and not (full and out.iso):
             out.writable_bitmap(full=full)
-        dense = A.width > 1 or not (self.term.stops or (A.longest is not None and A.longest <= SHORT_ROWS))
+        short = self.most or (A.longest is not None and A.longest <= SHORT_ROWS)
+        dense = A.width > 1 or not (self.term.stops or short)
         paired = dense and self._pairs(A)
         hot, runs = _hot_values(A, u, 8 if paired else u.dtype.itemsize, self.term.dtype) if dense else NOT_HOT
         shares = row_shares(A.stored) if dense else None
         step = PullStep(self, A, full=full, shares=shares, hot=hot, runs=runs, paired=_paired if paired else None,
                         hot_blocks=_hot_blocks(shares.units, device) if shares is not None and hot else None)
         step.run(A, out, u, self.view, self.changed)
-        if (self.mask is None or self.grows) and (not fresh or (accum is None and self.changed is None)):
+        if self.mask is None or self.grows:
+            kept = not fresh or (accum is None and self.changed is None)
+        else:
+            kept = not fresh and self.mask.block is not out
+        if kept:
             self.step = step
 
     def pair_consts(self) -> dict:

@@ -29,8 +29,8 @@ EMPTY_INDICES = np.empty(0, np.int32)
 class _Step:
     """What both have: the matrix's arrays (not its block, which keeps it in turn) and how operands are stored."""
 
-    __slots__ = ("_dtype", "_flipped", "_ids", "_indices", "_kernel", "_semiring", "_single", "_singles", "_term",
-                 "_u_dtype", "_values", "grows", "u_iso")
+    __slots__ = ("_dtype", "_flipped", "_ids", "_indices", "_kernel", "_mask", "_semiring", "_single", "_singles",
+                 "_term", "_u_dtype", "_values", "grows", "u_iso")
 
     def __init__(self, product: Product, A: MatrixBlock, kernel: Any, single: Any, ids: tuple):
         self._indices, self._values = A.indices, A.values
@@ -41,13 +41,12 @@ class _Step:
         self._single = single is not None
         self._singles: dict[bytes, Any] = {}  # by the one value of u
         self.grows = product.grows
+        self._mask = _kind_of_mask(product.mask, product.out)
 
     def fits(self, A: MatrixBlock, out: VectorBlock, mask: Mask | None, u: VectorBlock) -> bool:
         """Whether operands are stored as they were."""
         return (A.indices is self._indices and A.values is self._values
-                and u.dtype is self._u_dtype and out.dtype is self._dtype
-                and (mask is None or (mask.block is out and mask.complement and mask.structural))
-                and (mask is None) is not self.grows)
+                and u.dtype is self._u_dtype and out.dtype is self._dtype and _kind_of_mask(mask, out) == self._mask)
 
     def single(self, A: MatrixBlock, u: VectorBlock) -> Any:
         """The values of an iso block for the changed entries, if they are known to be equal."""
@@ -61,6 +60,15 @@ class _Step:
             value = one_value(self._semiring, self._flipped, self._term, A, u)
             found = self._singles[key] = np.array([cast_scalar(value, self._dtype)])
         return found.copy()
+
+
+def _kind_of_mask(mask: Mask | None, out: VectorBlock) -> str:
+    """Whether there is one, and whose it is: only what C has itself may differ, or nothing."""
+    if mask is None:
+        return ""
+    if mask.block is not out:
+        return "another's"
+    return "grows" if mask.complement and mask.structural else "own"
 
 
 class PushStep(_Step):
@@ -152,7 +160,8 @@ class PullStep(_Step):
         such blocks there are.
     """
 
-    __slots__ = ("_counts", "_hot_blocks", "_noting", "_paired", "_runs", "_shares", "c_iso", "fresh", "full", "u_full")
+    __slots__ = ("_counts", "_hot_blocks", "_noting", "_paired", "_runs", "_shares", "c_iso", "code", "fresh", "full",
+                 "u_full")
     early = False
 
     def __init__(self, product: Any, A: MatrixBlock, *, full: bool, shares: Any, hot: int, runs: list[int],
@@ -160,23 +169,24 @@ class PullStep(_Step):
         out, u, accum, fresh = product.out, product.u, product.accum, product.fresh
         self.fresh, self.c_iso, self.u_full = fresh, full and out.iso, u.format == "full"
         self._noting = product.changed is not None and not fresh
-        self._counts = self._noting and counts_edges(A)
+        most = product.most
+        self._counts = self._noting and not most and counts_edges(A)
         self._shares, self._hot_blocks, self._paired = shares, hot_blocks, paired
         single = product.changed_value() if self._noting else None
         listed = self._noting and single is None
         dense = shares is not None
         self._runs = EMPTY_BITS if len(runs) == 1 else A.device.to_device(np.array(runs))
-        key = ("pull", dense, hot, len(runs), paired is not None, *product.key(A), self.u_full, out.dtype, fresh, full,
-               self.c_iso, product.replace, self._noting, self._counts, listed,
+        key = ("pull", dense, most, hot, len(runs), paired is not None, *product.key(A), self.u_full, out.dtype, fresh,
+               full, self.c_iso, product.replace, self._noting, self._counts, listed,
                None if fresh or accum is None else accum.key)
         pairs = {} if paired is None else product.pair_consts()
         name = "pull_lanes" if A.width > 1 else "pull_all" if dense else "pull_until"
         kernel = product.kernel(key, f"pull.{name}", A, out.dtype, U_FULL=self.u_full,
                                 REPLACE=product.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=self.c_iso,
                                 FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=hot,
-                                RUNS=len(runs), BY_ROW="i" in product.term.uses, **pairs)
+                                RUNS=len(runs), BY_ROW="i" in product.term.uses, MOST=most, **pairs)
         super().__init__(product, A, kernel, single, product.ids(A))
-        self.full = full
+        self.full, self.code = full, product.view.code
 
     def fits(self, A: MatrixBlock, out: VectorBlock, mask: Mask | None, u: VectorBlock) -> bool:
         """Whether operands are stored as they were."""
@@ -254,9 +264,12 @@ class Steps:
         else:
             self._pushes[step.u_iso, step.bitmap] = step
 
-    def run(self, A: MatrixBlock, transposed: bool, out: VectorBlock, mask: Mask | None, u: VectorBlock, changed: Any,
-            thunk: Any, limit: float | None) -> PushStep | PullStep | None:
-        """Run the one that the counts ask for; None if it was not run before, or operands are stored in another way."""
+    def run(self, A: MatrixBlock, transposed: bool, out: VectorBlock, mask: Mask | None, view: MaskView | None,
+            u: VectorBlock, changed: Any, thunk: Any, limit: float | None) -> PushStep | PullStep | None:
+        """Run the one that the counts ask for; None if it was not run before, or operands are stored in another way.
+
+        `view` is that of another vector's mask.
+        """
         if limit is not None and expected_edges(u, A, not transposed) <= limit:
             if not self._pushes:
                 return None
@@ -276,9 +289,10 @@ class Steps:
         if pull is None:
             return None
         rows = A.oriented(transposed)
-        if not pull.fits(rows, out, mask, u):
+        if not pull.fits(rows, out, mask, u) or (view is not None and view.code != pull.code):
             return None
-        view = NO_MASK if mask is None else MaskView("sc", out.present, EMPTY_BITS, -1)
+        if view is None:
+            view = NO_MASK if mask is None else MaskView("sc", out.present, EMPTY_BITS, -1)
         if _record.listener is not None:
             _record.listener.product("pull", A, transposed, u, view)
         pull.run(rows, out, u, view, changed)

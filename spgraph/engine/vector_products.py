@@ -42,10 +42,18 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     `changed_if` = (a typed select operator, its thunk), the ones that it accepts.
     `direction` forces "push" or "pull" (default: what the context says).
     """
-    statement = (semiring, accum, replace, transposed, flipped, mask is None, changed is None,
-                 None if changed_if is None else changed_if[0])
+    most = A.most
+    if most:
+        few: Any = A
+        if transposed or (direction or context.current().direction) == "push" or _record.listener is not None:
+            few.make()
+            most = 0
+        else:
+            A = few.source
+    statement = (semiring, accum, replace, transposed, flipped, None if mask is None else mask.block is out,
+                 changed is None, None if changed_if is None else changed_if[0], most)
     known = A.steps.get(statement)
-    if known is not None and _again(known, out, mask, A, transposed, u, changed, changed_if, direction):
+    if known is not None and _again(known, out, mask, A, transposed, u, changed, changed_if, direction, most):
         return
     inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
     fresh = (accum is None and (mask is None or replace)) or (out.bounds()[0] == 0 and out.nvals == 0)
@@ -74,7 +82,9 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     product = kind(out, mask, view, accum, replace, A, transposed, u, semiring, flipped, changed, kept, fresh, grows)
     allowed = view.allowed if view.code else out.size
     unvisited = own and view.code == "sc"
-    limit = edges_limit(A, transposed, allowed, product.term.stops, u, out.device.on_host, direction, unvisited)
+    product.most = most
+    limit = None if most else edges_limit(A, transposed, allowed, product.term.stops, u, out.device.on_host, direction,
+                                          unvisited)
     pushed = False
     if limit is not None and expected_edges(u, A, not transposed) <= limit:
         if _record.listener is not None:
@@ -110,7 +120,7 @@ def _keep(A: MatrixBlock, statement: tuple, product: Product) -> None:
 
 
 def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, transposed: bool, u: VectorBlock,
-           changed: VectorBlock | None, changed_if: tuple | None, direction: str | None) -> bool:
+           changed: VectorBlock | None, changed_if: tuple | None, direction: str | None, most: int) -> bool:
     """Run what was run before; False if the operands are stored in another way, or pulling may be cheaper."""
     thunk = None if changed_if is None else changed_if[1]
     missed = A.missed
@@ -132,10 +142,16 @@ def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, tran
             u.rehome(inner)
         if out.partition is not outer:
             out.rehome(outer)
-        allowed = out.size if mask is None else out.size - out.nvals
-        if allowed and (known.fresh or allowed < out.size or out.nvals):
-            limit = edges_limit(A, transposed, allowed, known.stops, u, False, direction, mask is not None)
-            step = known.run(A, transposed, out, mask, u, changed, thunk, limit)
+        view, own = None, mask is not None and mask.block is out
+        if mask is None or own:
+            allowed = out.size - (out.nvals if own else 0)
+            runs = allowed and (known.fresh or allowed < out.size or out.nvals)
+        else:
+            view = view_mask(mask, out.size, outer)
+            allowed, runs = view.allowed, view.code and out.bounds()[0]
+        if runs:
+            limit = None if most else edges_limit(A, transposed, allowed, known.stops, u, False, direction, own)
+            step = known.run(A, transposed, out, mask, view, u, changed, thunk, limit)
             if step is not None:
                 device.counters.products += 1
                 if changed is not None and changed_if is not None and not step.early:

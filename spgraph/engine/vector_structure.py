@@ -172,14 +172,22 @@ def _extracted(u: VectorBlock, index: Index) -> VectorBlock:
         T.set_sparse(where[order].astype(index_dtype(index.size)), values[found][order])
         return T
     u.to_bitmap()
-    local = u.partition.locals_of(index.to_array(device))
-    values = u.values if u.iso else u.values[local]
+    if u.partition.natural and index.kind == "range" and index.step > 0:
+        local: Any = slice(index.start, index.start + index.step * index.size, index.step)
+    else:
+        local = u.partition.locals_of(index.to_array(device))
+    values = u.values if u.iso else _taken(u.values, local)
     if u.format == "full":
         T.set_full(values, iso=u.iso)
     else:
-        present = u.present[local]
+        present = _taken(u.present, local)
         T.set_bitmap(present, values, int(xp.count_nonzero(present)), iso=u.iso)
     return T
+
+
+def _taken(array, local):
+    """A copy of some elements."""
+    return array[local].copy() if type(local) is slice else array[local]
 
 
 def _positions(ids, index: Index, device: Device):

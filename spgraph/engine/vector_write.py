@@ -53,6 +53,8 @@ def write(out: VectorBlock, mask: Mask | None, accum, replace: bool, T: VectorBl
 def _take(out: VectorBlock, T: VectorBlock, shared: bool) -> None:
     if shared and T is out:
         return
+    if shared and _copied_in_place(out, T):
+        return
     values = cast_values(out.device, T.values, out.dtype)
     indices, present = T.indices, T.present
     if shared:
@@ -63,6 +65,18 @@ def _take(out: VectorBlock, T: VectorBlock, shared: bool) -> None:
     else:
         out.set_bitmap(present, values, T.nvals, iso=T.iso)
         out.downward = T.downward and out.dtype == T.dtype
+
+
+def _copied_in_place(out: VectorBlock, T: VectorBlock) -> bool:
+    """A full vector that another one's values fit takes them on a GPU where its own are: no memory is asked for."""
+    if (out.device.on_host or type(out) is not VectorBlock or out.format != "full" or out.iso or T.format != "full"
+            or T.iso or out.dtype != T.dtype or out.values is T.values):
+        return False
+    device: Any = out.device
+    device.copy_into(out.values, 0, T.values)
+    out.set_full(out.values)
+    out.downward = T.downward
+    return True
 
 
 def _filter(out: VectorBlock, view: MaskView, T: VectorBlock, shared: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spgraph.block import VectorBlock
-from spgraph.engine import matrix_build, matrix_elementwise, matrix_reduce, matrix_structure
+from spgraph.engine import first_entries, matrix_build, matrix_elementwise, matrix_reduce, matrix_structure
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_common import shallow
 from spgraph.engine.parts.align import mask_block, mask_pieces
@@ -128,7 +128,7 @@ def matrix_ewise(
 def some_entries(A: MatrixParts, a_t: bool, count: int) -> MatrixParts:
     A = A.oriented(a_t)
     new = MatrixParts(A.nrows, A.ncols, A.dtype, A.device, A.rows, A.cols)
-    new.take([matrix_elementwise.some_entries(piece, False, count) for _, piece in A.on_each()])
+    new.take([first_entries.made_entries(piece, count) for _, piece in A.on_each()])
     new.brief = True
     return new
 

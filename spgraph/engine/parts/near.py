@@ -11,6 +11,7 @@ from typing import Any
 
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine import (
+    first_entries,
     matrix_elementwise,
     matrix_products,
     matrix_reduce,
@@ -237,7 +238,7 @@ def matrix_extract(out: MatrixParts, mask: Mask | None, accum, replace: bool, A:
 
 def some_entries(A: MatrixParts, a_t: bool, count: int) -> MatrixParts:
     rows, cols = (A.cols, A.rows) if a_t else (A.rows, A.cols)
-    whole: MatrixBlock = matrix_elementwise.some_entries(whole_matrix(A), a_t, count)
+    whole: MatrixBlock = first_entries.made_entries(whole_matrix(A).oriented(a_t), count)
     return dealt_rows(whole, A.device, rows, cols)
 
 

@@ -93,11 +93,25 @@ DEVICE i64 next(const Args& a, i64 id) {
     return (i64)glance(a.out + at);
 }
 KERNEL {
-    for (i64 at = a.first + item(1); at < a.first + a.n; at += items(1)) {
-        i64 to = (i64)peek(a.out + at);
-        for (i64 then = next(a, to); then != to; then = next(a, to)) {
-            poke(a.out + at, then);
-            to = then;
+    constexpr int TOGETHER = 4;  // paths
+    for (i64 begin = a.first + item(1); begin < a.first + a.n; begin += TOGETHER * items(1)) {
+        i64 to[TOGETHER], then[TOGETHER];  // -1: at its end
+#pragma unroll
+        for (int k = 0; k < TOGETHER; k++) {
+            const i64 at = begin + k * items(1);
+            to[k] = at < a.first + a.n ? (i64)peek(a.out + at) : -1;
+        }
+        for (bool going = true; going;) {
+            going = false;
+#pragma unroll
+            for (int k = 0; k < TOGETHER; k++) then[k] = to[k] < 0 ? -1 : next(a, to[k]);
+#pragma unroll
+            for (int k = 0; k < TOGETHER; k++) {
+                const bool on = then[k] != to[k];
+                if (on) poke(a.out + begin + k * items(1), then[k]);
+                to[k] = on ? then[k] : -1;
+                going |= on;
+            }
         }
     }
 }

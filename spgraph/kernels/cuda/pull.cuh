@@ -15,7 +15,7 @@
 // Results: 0: entries of C, 1: changes; for a push from them through rows of the same length (NEXT) with their edges, as push.cuh has it.
 // Constants and operators as in kernels/cpu/pull.py, and HOT: so many of u's values are kept in shared memory from the
 // beginning of each of RUNS runs of columns by falling degree (these are the ones that are read most), which begin at
-// runs[..], the first one at 0; BY_ROW: MULT takes the row.
+// runs[..], the first one at 0; BY_ROW: MULT takes the row; MOST: only so many entries of each row count (0: all).
 // PAIRED: u's values, of the 4-byte type U, and their global ids lie side by side in uvals, so that both cost one read.
 
 #define SERIAL 24
@@ -136,7 +136,8 @@ KERNEL {
         const bool open = row < a.n && allowed(a.mpresent, a.mvals, row);
         const i64 i = GLOBAL && open ? (i64)look(a.row_gid, row) : row;
         i64 e = open ? (i64)load(a.indptr + row) : 0;
-        const i64 end = open ? (i64)load(a.indptr + row + 1) : 0;
+        i64 end = open ? (i64)load(a.indptr + row + 1) : 0;
+        if (MOST && end - e > MOST) end = e + MOST;
         const i64 stop = end - e > SERIAL ? e + SERIAL : end;
         bool found = false, done = false;
         R_ADD total = IDENTITY;
@@ -414,8 +415,21 @@ KERNEL {
     }
     i64 count = 0, changes = 0;
     for (i64 p = item(32); p < a.pieces; p += items(32)) piece(a, hot, p, count, changes);
-    for (i64 s = item(32); s < a.shares; s += items(32))
-        rows(a, hot, room, load(a.starts + s), load(a.starts + s + 1), count, changes);
+    if constexpr (MASKED) {  // where rows are passed over, the next share's bounds are read ahead
+        i64 s = item(32), row = 0, last = 0;
+        if (s < a.shares) row = load(a.starts + s), last = load(a.starts + s + 1);
+        while (s < a.shares) {
+            i64 next_row = 0, next_last = 0;
+            s += items(32);
+            if (s < a.shares) next_row = load(a.starts + s), next_last = load(a.starts + s + 1);
+            rows(a, hot, room, row, last, count, changes);
+            row = next_row;
+            last = next_last;
+        }
+    } else {
+        for (i64 s = item(32); s < a.shares; s += items(32))
+            rows(a, hot, room, load(a.starts + s), load(a.starts + s + 1), count, changes);
+    }
     tally(a.result, 0, count);
     if constexpr (CHANGED) tally(a.result, 1, changes);
     publish(a);
