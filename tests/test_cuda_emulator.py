@@ -203,6 +203,39 @@ def test_a_grid_barrier_by_spinning():
     assert not wrong.any()
 
 
+CLUSTER_FUNCTIONS = """
+inline int cluster_rank() { return emu_cluster_rank(); }
+inline void cluster_sync() { emu_cluster_sync(); }
+inline int from_block(const int* p, int rank) { return *(const int*)emu_cluster_shared(p, rank); }
+"""
+CLUSTER = """
+    extern __shared__ int room[];
+    for (int round = 0; round < 3; round++) {
+        room[threadIdx.x] = 1000 * round + 100 * blockIdx.x + threadIdx.x;
+        cluster_sync();
+        a.out[t] += from_block(room + 63 - threadIdx.x, 1 - cluster_rank()) + from_block(room, cluster_rank());
+        cluster_sync();
+    }
+"""
+
+
+def test_clusters_of_two_blocks():
+    out = np.zeros(4 * 64, np.int64)
+    launch(CLUSTER, 4, 64, functions=CLUSTER_FUNCTIONS, shared_bytes=4 * 64, out=out)
+    other = np.array([1, 0, 3, 2])[:, None]
+    wanted = 3 * (100 * other + 63 - np.arange(64) + 100 * np.arange(4)[:, None]) + 2 * 3000
+    assert (out.reshape(4, 64) == wanted).all()
+
+
+def test_clusters_that_are_none():
+    out = np.zeros(3 * 64, np.int64)
+    with pytest.raises(EmulationError, match="3 blocks are no clusters of two"):
+        launch(CLUSTER, 3, 64, functions=CLUSTER_FUNCTIONS, shared_bytes=4 * 64, out=out)
+    body = "extern __shared__ int room[];\nif (blockIdx.x) { emu_yield(); room[0] = from_block(room, 0); }"
+    with pytest.raises(EmulationError, match="the other block of the cluster has ended"):
+        launch(body, 2, 1, functions=CLUSTER_FUNCTIONS, shared_bytes=64)
+
+
 def test_a_look_back_at_the_block_before():
     sums, ready = np.zeros(8, np.int64), np.zeros(8, np.uint32)
     launch(

@@ -63,7 +63,8 @@ def test_shares_and_giants_and_hot_values_change_nothing(cuda, seed, share, monk
         for x, y in zip(wanted, found, strict=True):
             np.testing.assert_array_equal(y, x)
     assert made
-    assert any(count for count, _ in made) == (seed % 3 == 2)
+    assert any(hot.own for hot in made) == (seed % 3 == 2)
+    assert any(hot.halved for hot in made) == (cuda.clusters and any(hot.own for hot in made))
 
 
 @pytest.mark.parametrize("duplicate", ["1-hop", "all"])
@@ -83,7 +84,7 @@ def test_hot_values_of_every_owner(cuda, duplicate, monkeypatch):
     with sg.Context(group, direction="pull", duplicate=duplicate, partition="random"):
         found = algorithms.pagerank(A.to(group).reorder("degree"), tol=1e-12).to_dense()
     np.testing.assert_allclose(found, wanted, 1e-9)
-    assert {(count, len(runs)) for count, runs in made} == {(13, 3)}
+    assert {(hot.own + hot.halved, hot.halved > 0, len(hot.runs)) for hot in made} == {(13, cuda.clusters, 3)}
 
 
 def test_a_part_has_fewer_rows_than_hot_values(cuda, monkeypatch):

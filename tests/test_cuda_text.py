@@ -20,8 +20,12 @@ import pytest
 from cuda_cases import CASES, FEW_SEEDS, combining, monoids_alike, outcome
 from semirings_values import FUNCTION_KINDS, cuda_source, typed
 
+import spgraph as sg
 from semirings.dtypes import lookup_dtype
+from spgraph import unary
+from spgraph.engine import products_cuda
 from spgraph.kernels.cuda import assemble
+from spgraph.kernels.cuda.launch import CudaKernel
 
 ALL = os.environ.get("SPGRAPH_CUDA_TEXTS") == "all"
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -182,6 +186,25 @@ def test_nvrtc_compiles_what_the_cases_run(emulated, section, architecture):
         texts = [texts[ARCHITECTURES.index(architecture) % len(texts)]]
     for text in texts:
         assert compiled(text, architecture) == ""
+
+
+@gpp
+@pytest.mark.parametrize("architecture", ["sm_90", "sm_100"])
+@pytest.mark.parametrize("dtype", ["FP32", "FP64"])
+def test_nvrtc_compiles_clusters(emulated, monkeypatch, dtype, architecture):
+    """Which no case runs, since they are for large graphs and for architectures that have them."""
+    for name in ("HOT_EDGES", "HOT_READS", "HOT_SHARE"):
+        monkeypatch.setattr(products_cuda, name, 0)
+    monkeypatch.setattr(products_cuda, "CACHE_BYTES", 0)
+    texts, make = [], CudaKernel.text
+    monkeypatch.setattr(CudaKernel, "text", lambda kernel, args: texts.append(make(kernel, args)) or texts[-1])
+    monkeypatch.setattr(emulated, "shared_memory", 48 << 10)
+    A = sg.generators.rmat(14, 2).apply(unary.one[dtype]).new().reorder("degree").to(emulated)
+    u = sg.Vector.from_dense(np.arange(A.ncols)).apply(unary.identity[dtype]).new().to(emulated)
+    emulated.kernels.clear()
+    A.mxv(u, "plus_times").new()
+    of_clusters = [text for text in texts if "#define CLUSTER 2\n" in text]
+    assert [compiled(text, architecture) for text in of_clusters] == [""]
 
 
 OPERATORS = typed(*FUNCTION_KINDS)

@@ -8,7 +8,7 @@ for: the length of the result comes with the edges that it has, so the next push
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from spgraph.engine.queues_cuda import (
     queue,
 )
 from spgraph.engine.shares_cuda import row_shares
-from spgraph.engine.steps_cuda import EMPTY_INDICES, LONG_SHARE, PullStep, PushStep
+from spgraph.engine.steps_cuda import CLUSTER, EMPTY_INDICES, LONG_SHARE, PullStep, PushStep
 from spgraph.engine.vector_write import differences, write
 from spgraph.kernels.cuda.assemble import hardware_atomic
 
@@ -43,7 +43,20 @@ HOT_EDGES, HOT_READS, HOT_SHARE, HOT_BLOCK = 1 << 22, 8, 1 / 8, 1024
 PAIR_READS = 4  # of a value, from which on it is worth to lay its id beside it
 BLOCK, ROOM_TERMS, HOT_TERMS, ROOM_BYTES = 256, 264, 132, 96  # of pull_all without them; of a warp's room
 MOST_RUNS = 8
-NOT_HOT: tuple[int, list[int]] = (0, [0])
+# two neighbouring multiprocessors read each other's shared memory faster than the L2: so each keeps the hottest values
+# itself, and every second one of those that come next
+HALVED_SHARE, HALVED_BYTES = 1 / 2, (4, 8)  # of the values that a block keeps; of a value
+
+
+class Hot(NamedTuple):
+    """Which of u's values multiprocessors keep at hand, from the beginning of each run of columns."""
+
+    own: int  # so many of each run by every block
+    halved: int  # so many more by each of two neighbours
+    runs: list[int]  # where they begin
+
+
+NOT_HOT = Hot(0, 0, [0])
 # a multiprocessor sets 164, 196 or all of its 228 KiB aside as shared memory, the least that is enough; the rest is a
 # cache. So much less than the most just fits 196; PageRank, ms an iteration on rmat22-64, rmat24-16 (H200): 1.81, 2.77,
 # with 32 KiB less (228) 2.28, 3.81; 63 (196) 1.94, 2.86; 65 (164) 1.88, 2.84; 97 1.98, 2.96 (bench/results has more)
@@ -147,10 +160,10 @@ class CudaProduct(Product):
         short = self.most or (A.longest is not None and A.longest <= SHORT_ROWS)
         dense = A.width > 1 or not (self.term.stops or short)
         paired = dense and self._pairs(A)
-        hot, runs = _hot_values(A, u, 8 if paired else u.dtype.itemsize, self.term.dtype) if dense else NOT_HOT
+        hot = _hot_values(A, u, 8 if paired else u.dtype.itemsize, self.term.dtype) if dense else NOT_HOT
         shares = row_shares(A.stored) if dense else None
-        step = PullStep(self, A, full=full, shares=shares, hot=hot, runs=runs, paired=_paired if paired else None,
-                        hot_blocks=_hot_blocks(shares.units, device) if shares is not None and hot else None)
+        step = PullStep(self, A, full=full, shares=shares, hot=hot, paired=_paired if paired else None,
+                        hot_blocks=_hot_blocks(shares.units, device, hot) if shares is not None and hot.own else None)
         step.run(A, out, u, self.view, self.changed)
         if self.mask is None or self.grows:
             kept = not fresh or (accum is None and self.changed is None)
@@ -185,7 +198,7 @@ class CudaProduct(Product):
             hot = consts["HOT"]
             block = HOT_BLOCK if hot else BLOCK
             size = 8 if "PAIRED" in consts else self.u.dtype.itemsize
-            shared = _rooms(block, self.term.dtype) + hot * consts["RUNS"] * size
+            shared = _rooms(block, self.term.dtype) + (hot + consts["HALVED"]) * consts["RUNS"] * size
             kernel = device.kernel(name, consts, ops, block=block, shared=shared)
         else:
             kernel = device.kernel(name, consts, ops)
@@ -193,9 +206,10 @@ class CudaProduct(Product):
         return kernel
 
 
-def _hot_blocks(units: int, device: Any) -> int:
-    """One per multiprocessor, whose shared memory it fills."""
-    return min(-(-units * WARP // HOT_BLOCK), device.multiprocessors)
+def _hot_blocks(units: int, device: Any, hot: Hot) -> int:
+    """One per multiprocessor, whose shared memory it fills; in pairs if neighbours share."""
+    blocks = min(-(-units * WARP // HOT_BLOCK), device.multiprocessors)
+    return blocks + -blocks % CLUSTER if hot.halved else blocks
 
 
 def _rooms(block: int, dtype: np.dtype) -> int:
@@ -212,20 +226,23 @@ def _paired(u: VectorBlock, ids: Any) -> Any:
     return pairs.reshape(-1).view(np.uint64)
 
 
-def _hot_values(A: MatrixBlock, u: VectorBlock, size: int, dtype: np.dtype) -> tuple[int, list[int]]:
-    """How many of u's values, of `size` bytes, a block keeps from the beginning of each run of columns, and where these
-    begin, besides terms of `dtype`.
+def _hot_values(A: MatrixBlock, u: VectorBlock, size: int, dtype: np.dtype) -> Hot:
+    """How many of u's values, of `size` bytes, blocks keep from the beginning of each run of columns, besides terms of
+    `dtype`.
     """
     if A.cols.name != "degree" or u.iso or A.nvals < max(HOT_EDGES, HOT_READS * A.ncols):
         return NOT_HOT
     device: Any = u.device
     room = (device.shared_memory - CACHE_BYTES - _rooms(HOT_BLOCK, dtype)) // size
-    runs = [begin for begin, after in pairwise([*A.cols.runs, A.ncols]) if begin == 0 or after - begin > room]
-    runs = runs[:MOST_RUNS]
+    ends = {begin: after for begin, after in pairwise([*A.cols.runs, A.ncols]) if begin == 0 or after - begin > room}
+    runs = list(ends)[:MOST_RUNS]
     count = room // len(runs)
-    if 0 < count < min(A.nrows, A.ncols) and row_shares(A).reads(A, count) >= HOT_SHARE * A.nvals:
-        return count, runs
-    return NOT_HOT
+    if not 0 < count < min(A.nrows, A.ncols) or row_shares(A).reads(A, count) < HOT_SHARE * A.nvals:
+        return NOT_HOT
+    halved = 0
+    if device.clusters and size in HALVED_BYTES:  # a run of n columns has no more than n
+        halved = max(min([int(count * HALVED_SHARE), *(ends[begin] - begin - count for begin in runs)]), 0)
+    return Hot(count - halved, halved, runs)
 
 
 def _is_monotone(op, monoid) -> bool:

@@ -18,9 +18,10 @@ from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView
 from spgraph.engine.product import Product, cast_scalar, expected_edges, one_value
 from spgraph.engine.queues_cuda import NO_PREFIX, Found, blocks_for, counts_edges, follows, marks, queue, unpacked
 
-__all__ = ["LONG_SHARE", "PullStep", "PushStep", "Steps"]
+__all__ = ["CLUSTER", "LONG_SHARE", "PullStep", "PushStep", "Steps"]
 
 LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
+CLUSTER = 2  # multiprocessors side by side; see `products_cuda.Hot`
 NO_THUNK = np.int8(0)
 KEPT = 1000  # values that stand for all
 EMPTY_INDICES = np.empty(0, np.int32)
@@ -155,16 +156,17 @@ class PullStep(_Step):
         The one whose rows are C.
     shares : engine.shares_cuda.Shares, optional
         Of the rows that are stored, if they are gathered whole, or in copies.
-    hot, runs, hot_blocks
-        How many of u's values a block keeps from the beginning of each run of columns, where these begin, and how many
-        such blocks there are.
+    hot : products_cuda.Hot
+        Which of u's values blocks keep.
+    hot_blocks : int, optional
+        How many such blocks there are.
     """
 
     __slots__ = ("_counts", "_hot_blocks", "_noting", "_paired", "_runs", "_shares", "c_iso", "code", "fresh", "full",
                  "u_full")
     early = False
 
-    def __init__(self, product: Any, A: MatrixBlock, *, full: bool, shares: Any, hot: int, runs: list[int],
+    def __init__(self, product: Any, A: MatrixBlock, *, full: bool, shares: Any, hot: Any,
                  hot_blocks: int | None, paired: Any):
         out, u, accum, fresh = product.out, product.u, product.accum, product.fresh
         self.fresh, self.c_iso, self.u_full = fresh, full and out.iso, u.format == "full"
@@ -175,16 +177,19 @@ class PullStep(_Step):
         single = product.changed_value() if self._noting else None
         listed = self._noting and single is None
         dense = shares is not None
+        own, halved, runs = hot
         self._runs = EMPTY_BITS if len(runs) == 1 else A.device.to_device(np.array(runs))
-        key = ("pull", dense, most, hot, len(runs), paired is not None, *product.key(A), self.u_full, out.dtype, fresh,
-               full, self.c_iso, product.replace, self._noting, self._counts, listed,
+        key = ("pull", dense, most, own, halved, len(runs), paired is not None, *product.key(A), self.u_full, out.dtype,
+               fresh, full, self.c_iso, product.replace, self._noting, self._counts, listed,
                None if fresh or accum is None else accum.key)
-        pairs = {} if paired is None else product.pair_consts()
+        more = {} if paired is None else product.pair_consts()
+        if halved:
+            more["CLUSTER"] = str(CLUSTER)
         name = "pull_lanes" if A.width > 1 else "pull_all" if dense else "pull_until"
         kernel = product.kernel(key, f"pull.{name}", A, out.dtype, U_FULL=self.u_full,
                                 REPLACE=product.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=self.c_iso,
-                                FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=hot,
-                                RUNS=len(runs), BY_ROW="i" in product.term.uses, MOST=most, **pairs)
+                                FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=own,
+                                HALVED=halved, RUNS=len(runs), BY_ROW="i" in product.term.uses, MOST=most, **more)
         super().__init__(product, A, kernel, single, product.ids(A))
         self.full, self.code = full, product.view.code
 

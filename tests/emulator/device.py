@@ -43,6 +43,7 @@ class EmulatedDevice(CudaDevice):
         self.array_type = xp.ndarray
         self.multiprocessors = 2
         self.shared_memory = 48 << 10
+        self.clusters = True
 
     def _memory_for_results(self, words: int) -> tuple[Any, np.ndarray]:
         return xp.zeros(words, np.uint64), np.zeros(words, np.uint64)

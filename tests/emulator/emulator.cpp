@@ -104,6 +104,7 @@ struct Block {
     int stack_count = 0;
     long meetings;
     char order[2];
+    long met;  // cluster barriers that all threads have come to
     Warp& warp_of(const Thread& t) { return warps[t.number >> 5]; }
     Thread& lane_of(const Thread& t, int lane) { return threads[(t.number & ~31) + lane]; }
 };
@@ -118,6 +119,8 @@ struct Launch {
     char begin, end;  // what orders memory then
 };
 Launch launch;
+std::vector<Block*> started;  // blocks of the launch, by number
+char cluster_order;
 std::atomic<long> launches{0};
 std::atomic<bool> busy{false};
 
@@ -289,7 +292,7 @@ void prepare(Block& block, int number) {
     block.number = number;
     block.size = size;
     block.gone = block.at_barrier = 0;
-    block.meetings = 0;
+    block.meetings = block.met = 0;
     if ((int)block.threads.size() != size) block.threads = std::vector<Thread>(size);
     block.warps.assign(warps, {0xffffffffu, 0, 0, 0, {}});
     if (size & 31) block.warps.back().exist = (1u << (size & 31)) - 1;
@@ -521,6 +524,7 @@ void run_blocks(const EmuKernel* const* copies, int count) {
     long idle = 0;
     bool moved = false;
     owner = nullptr;
+    started.clear();
     while (!launch.failed && (next < launch.grid || !active.empty())) {
         if (next < launch.grid && !moved) {
             if (pool.empty()) pool.push_back(std::make_unique<Block>());
@@ -529,6 +533,7 @@ void run_blocks(const EmuKernel* const* copies, int count) {
             Block* block = used.back().get();
             block->run = copies[next % count]->run;
             prepare(*block, next++);
+            started.push_back(block);
             make_fibers(*block);
             own_shared(*block, true);
             active.push_back(block);
@@ -623,6 +628,41 @@ EMU_VOLATILE(1) EMU_VOLATILE(2) EMU_VOLATILE(4) EMU_VOLATILE(8) EMU_VOLATILE(16)
 void emu_trap(const char* what, int line) { FAIL(*running, "%s (line %d)", what, line); }
 
 void* emu_shared_memory() { return (void*)(((u64)running->block->dynamic.data() + 15) & ~15ull); }
+
+unsigned emu_cluster_rank() { return running->block->number % 2; }
+
+// The other block of the cluster, if it runs.
+static Block* other_block() {
+    const unsigned number = running->block->number ^ 1;
+    if (number >= (unsigned)launch.grid) FAIL(*running, "%d blocks are no clusters of two", launch.grid);
+    Block* block = number < started.size() ? started[number] : nullptr;
+    return block && block->gone < block->size ? block : nullptr;
+}
+
+void emu_cluster_sync() {
+    Thread& t = *running;
+    release(&cluster_order);
+    emu_block(EMU_SYNC, 0, __LINE__);
+    if (t.number == 0) t.block->met++;
+    emu_block(EMU_SYNC, 0, __LINE__);
+    const long met = t.block->met;
+    for (Block* other = other_block(); !other || other->met < met; other = other_block()) {
+        if (!other && (unsigned)(t.block->number ^ 1) < started.size()) break;  // it has left: it met us before
+        emu_yield();
+    }
+    acquire(&cluster_order);
+    emu_block(EMU_SYNC, 0, __LINE__);
+}
+
+const void* emu_cluster_shared(const void* own, int rank) {
+    Block& block = *running->block;
+    if (rank == block.number % 2) return own;
+    Block* other = other_block();
+    if (!other) FAIL(*running, "the other block of the cluster has ended (or has not begun): its shared memory is gone");
+    const char* const here = (const char*)(((u64)block.dynamic.data() + 15) & ~15ull);
+    const char* const there = (const char*)(((u64)other->dynamic.data() + 15) & ~15ull);
+    return there + ((const char*)own - here);
+}
 
 long long emu_clock() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 

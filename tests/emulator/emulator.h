@@ -41,6 +41,10 @@ void emu_fence();
 void emu_yield();                                      // lets others run; a loop that only does so ends with an error
 void emu_trap(const char* what, int line);             // ends the launch with an error
 void* emu_shared_memory();                             // what `extern __shared__` names
+// Blocks 2k and 2k + 1 run side by side and see each other's dynamic shared memory between two of these barriers.
+unsigned emu_cluster_rank();
+void emu_cluster_sync();
+const void* emu_cluster_shared(const void* own, int rank);  // what the block of that rank has in place of *own
 long long emu_clock();
 }
 
@@ -57,6 +61,7 @@ long long emu_clock();
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)  // two blocks, see emu_cluster_rank
 #define __constant__ static
 #ifdef EMULATE_COPIES
 #define __shared__ static  // each block runs a copy of the library, see kernels.py

@@ -54,6 +54,8 @@ class CudaDevice(Device):
     multiprocessors : int
     shared_memory : int
         Bytes that a block can have.
+    clusters : bool
+        Whether blocks that run side by side can read each other's.
     counters : Counters
     """
 
@@ -94,6 +96,7 @@ class CudaDevice(Device):
         self.multiprocessors = device.attributes["MultiProcessorCount"]
         self.shared_memory = device.attributes["MaxSharedMemoryPerBlockOptin"]
         self._capability = device.compute_capability
+        self.clusters = int(self._capability) >= 90
         self._several = cupy.cuda.runtime.getDeviceCount() > 1
         self._launch = cupy.cuda.driver.launchKernel
         self._memset = cupy.cuda.runtime.memsetAsync

@@ -12,7 +12,8 @@ typedef unsigned long long u64;
 typedef unsigned int u32;
 #define FULL_WARP 0xffffffffu
 #define COUNT_BITS 30  // a result or an atomic that holds two sums: the lower one
-#define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK) NAME(const __grid_constant__ Args a)
+#define KERNEL_OF(attributes) extern "C" __global__ void attributes __launch_bounds__(BLOCK) NAME(const __grid_constant__ Args a)
+#define KERNEL KERNEL_OF()
 #define DEVICE __device__ __forceinline__
 
 template <class T> DEVICE u64 bits_of(T x) {
@@ -224,6 +225,44 @@ DEVICE void make_rows(const A& args, const Ends& ends, const Wants& wants, const
             if (lane() == 0) args.counts[part] = q;
         }
     }
+}
+
+// ---- blocks that run side by side and see each other's shared memory (KERNEL_OF(__cluster_dims__(...)), sm_90) ----------
+DEVICE int cluster_rank() {
+    u32 rank = 0;
+#ifdef __CUDA_ARCH__
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#else
+    rank = emu_cluster_rank();
+#endif
+    return (int)rank;
+}
+// All threads of all of them wait for each other.
+DEVICE void cluster_sync() {
+#ifdef __CUDA_ARCH__
+    asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
+#else
+    emu_cluster_sync();
+#endif
+}
+// What block `rank` has where this block has *p, in shared memory; values of 4 or 8 bytes.
+template <class T> DEVICE T from_block(const T* p, int rank) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "of 4 or 8 bytes");
+#ifdef __CUDA_ARCH__
+    u32 there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"((u32)__cvta_generic_to_shared(p)), "r"((u32)rank));
+    if constexpr (sizeof(T) == 4) {
+        u32 bits;
+        asm volatile("ld.shared::cluster.b32 %0, [%1];" : "=r"(bits) : "r"(there));
+        return of_bits<T>(bits);
+    } else {
+        u64 bits;
+        asm volatile("ld.shared::cluster.b64 %0, [%1];" : "=l"(bits) : "r"(there));
+        return of_bits<T>(bits);
+    }
+#else
+    return *(const T*)emu_cluster_shared(p, rank);
+#endif
 }
 
 // ---- marks ------------------------------------------------------------------------

@@ -15,12 +15,16 @@
 // Results: 0: entries of C, 1: changes; for a push from them through rows of the same length (NEXT) with their edges, as push.cuh has it.
 // Constants and operators as in kernels/cpu/pull.py, and HOT: so many of u's values are kept in shared memory from the
 // beginning of each of RUNS runs of columns by falling degree (these are the ones that are read most), which begin at
-// runs[..], the first one at 0; BY_ROW: MULT takes the row; MOST: only so many entries of each row count (0: all).
+// runs[..], the first one at 0; HALVED: so many of a block's places are for those that come next, of which the CLUSTER blocks that
+// run side by side keep one each in turn; BY_ROW: MULT takes the row; MOST: only so many entries of each row count (0: all).
 // PAIRED: u's values, of the 4-byte type U, and their global ids lie side by side in uvals, so that both cost one read.
 
 #define SERIAL 24
 #ifndef PAIRED
 #define PAIRED 0
+#endif
+#ifndef CLUSTER
+#define CLUSTER 1
 #endif
 
 // C(row) becomes what the product says; whether it is another one than before, and what it is.
@@ -66,20 +70,36 @@ template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, 
     }
 }
 
-// The values that are kept in shared memory, and where their columns begin.
+// The values that are kept in shared memory, and where their columns begin: of each run HOT by every block, and after those
+// HALVED by each block of a cluster, in turns.
 struct Hot {
+    static constexpr int KEPT = HOT + HALVED;
     const E_uvals* values = nullptr;
     i64 begins[RUNS] = {};
 
-    // Where a column's value is kept; -1 if it is not.
-    DEVICE int place(i64 column) const {
-        int found = column < HOT ? (int)column : -1;
+    // The column whose value a block keeps at place k of run r.
+    DEVICE i64 column(int r, int k, int rank) const { return begins[r] + (k < HOT ? k : HOT + (i64)(k - HOT) * CLUSTER + rank); }
+
+    // A column's value; false if it is not kept.
+    DEVICE bool find(i64 column, E_uvals& value) const {
+        int place = -1, half = -1;
 #pragma unroll
-        for (int r = 1; r < RUNS; r++) {
+        for (int r = 0; r < RUNS; r++) {
             const u64 at = (u64)(column - begins[r]);
-            if (at < HOT) found = (int)(r * HOT + at);
+            if (at < HOT) place = r * KEPT + (int)at;
+            if constexpr (HALVED)
+                if (at >= HOT && at < HOT + CLUSTER * HALVED) half = r * KEPT * CLUSTER + HOT * CLUSTER + (int)(at - HOT);
         }
-        return found;
+        if (place >= 0) {
+            value = values[place];
+            return true;
+        }
+        if constexpr (HALVED)
+            if (half >= 0) {
+                value = from_block(values + (u32)half / CLUSTER, (u32)half % CLUSTER);
+                return true;
+            }
+        return false;
     }
 };
 
@@ -87,8 +107,10 @@ struct Hot {
 DEVICE bool term_at(const Args& a, i64 i, i64 e, i64 column, R_MULT& term, const Hot& hot = Hot()) {
     if constexpr (!U_FULL)
         if (!look(a.upresent, column)) return false;
-    const int place = HOT ? hot.place(column) : -1;
-    const E_uvals found = HOT && place >= 0 ? hot.values[place] : look(a.uvals, U_ISO ? 0 : column);
+    E_uvals found;
+    bool kept = false;
+    if constexpr (HOT) kept = hot.find(column, found);
+    if (!kept) found = look(a.uvals, U_ISO ? 0 : column);
     i64 k = column;
     if constexpr (GLOBAL && !PAIRED) k = look(a.col_gid, column);
 #if PAIRED
@@ -400,7 +422,13 @@ DEVICE void piece(const Args& a, const Hot& hot, i64 p, i64& count, i64& changes
     if (lane() == 0) settle(a, row, true, found, total, count, changes);
 }
 
+#if CLUSTER > 1
+KERNEL_OF(__cluster_dims__(CLUSTER, 1, 1)) {
+    const int rank = cluster_rank();
+#else
 KERNEL {
+    constexpr int rank = 0;
+#endif
     extern __shared__ __align__(16) unsigned char memory[];
     Room& room = ((Room*)memory)[threadIdx.x / 32];
     Hot hot;
@@ -409,9 +437,10 @@ KERNEL {
         hot.values = kept;
         for (int r = 0; r < RUNS; r++) {
             if (r) hot.begins[r] = (i64)load(a.runs + r);
-            for (i64 k = threadIdx.x; k < HOT; k += BLOCK) kept[r * HOT + k] = look(a.uvals, hot.begins[r] + k);
+            for (int k = threadIdx.x; k < Hot::KEPT; k += BLOCK) kept[r * Hot::KEPT + k] = look(a.uvals, hot.column(r, k, rank));
         }
-        __syncthreads();
+        if constexpr (CLUSTER > 1) cluster_sync();
+        else __syncthreads();
     }
     i64 count = 0, changes = 0;
     for (i64 p = item(32); p < a.pieces; p += items(32)) piece(a, hot, p, count, changes);
@@ -430,6 +459,7 @@ KERNEL {
         for (i64 s = item(32); s < a.shares; s += items(32))
             rows(a, hot, room, load(a.starts + s), load(a.starts + s + 1), count, changes);
     }
+    if constexpr (CLUSTER > 1) cluster_sync();  // others may still read what this block keeps
     tally(a.result, 0, count);
     if constexpr (CHANGED) tally(a.result, 1, changes);
     publish(a);
