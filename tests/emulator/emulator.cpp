@@ -56,6 +56,7 @@ void acquire(void*) {}
 extern "C" {
 void __sanitizer_start_switch_fiber(void**, const void*, size_t);
 void __sanitizer_finish_switch_fiber(void*, const void**, size_t*);
+void __asan_poison_memory_region(const void volatile*, size_t);
 void __asan_unpoison_memory_region(const void volatile*, size_t);
 }
 #endif
@@ -97,7 +98,8 @@ struct Block {
     int number, size, gone, at_barrier;
     std::vector<Thread> threads;
     std::vector<Warp> warps;
-    std::vector<char> dynamic;  // extern __shared__
+    std::vector<char> dynamic;  // extern __shared__ of blocks 2k and 2k + 1; that of 2k has it
+    char* room;                 // this block's
     void (*run)(const void*);
     std::vector<char> saved;  // static shared memory while another block runs
     char* stacks = nullptr;
@@ -281,6 +283,14 @@ bool arrive_block(Block& block, Thread& t) {
     return true;
 }
 
+#ifdef EMULATE_ADDRESS
+void poison(const void* p, size_t bytes) { __asan_poison_memory_region(p, bytes); }
+void unpoison(const void* p, size_t bytes) { __asan_unpoison_memory_region(p, bytes); }
+#else
+void poison(const void*, size_t) {}
+void unpoison(const void*, size_t) {}
+#endif
+
 void leave(Block& block, Thread& t) {
     t.state = GONE;
     block.gone++;
@@ -296,7 +306,17 @@ void prepare(Block& block, int number) {
     if ((int)block.threads.size() != size) block.threads = std::vector<Thread>(size);
     block.warps.assign(warps, {0xffffffffu, 0, 0, 0, {}});
     if (size & 31) block.warps.back().exist = (1u << (size & 31)) - 1;
-    block.dynamic.assign(launch.shared_bytes + 16, GARBAGE);
+    // a cluster's shared memory is one, in which nothing may touch what lies between the blocks' own
+    const size_t own = (launch.shared_bytes + 15) & ~15ull, between = 64;
+    if (number % 2 == 0) {
+        unpoison(block.dynamic.data(), block.dynamic.size());
+        block.dynamic.assign(2 * (own + between) + 16, GARBAGE);
+        block.room = (char*)(((u64)block.dynamic.data() + 15) & ~15ull);
+        for (int k = 1; k < 3; k++) poison(block.room + k * (own + between) - between, between);
+    } else {
+        block.room = started[number - 1]->room + own + between;
+    }
+    poison(block.room + launch.shared_bytes, own - launch.shared_bytes);
     for (int k = 0; k < size; k++) {
         Thread& t = block.threads[k];
         t.self = {{(unsigned)k, 0, 0}, {(unsigned)number, 0, 0}, {(unsigned)size, 1, 1}, {(unsigned)launch.grid, 1, 1}};
@@ -627,7 +647,7 @@ EMU_VOLATILE(1) EMU_VOLATILE(2) EMU_VOLATILE(4) EMU_VOLATILE(8) EMU_VOLATILE(16)
 
 void emu_trap(const char* what, int line) { FAIL(*running, "%s (line %d)", what, line); }
 
-void* emu_shared_memory() { return (void*)(((u64)running->block->dynamic.data() + 15) & ~15ull); }
+void* emu_shared_memory() { return running->block->room; }
 
 unsigned emu_cluster_rank() { return running->block->number % 2; }
 
@@ -659,9 +679,7 @@ const void* emu_cluster_shared(const void* own, int rank) {
     if (rank == block.number % 2) return own;
     Block* other = other_block();
     if (!other) FAIL(*running, "the other block of the cluster has ended (or has not begun): its shared memory is gone");
-    const char* const here = (const char*)(((u64)block.dynamic.data() + 15) & ~15ull);
-    const char* const there = (const char*)(((u64)other->dynamic.data() + 15) & ~15ull);
-    return there + ((const char*)own - here);
+    return other->room + ((const char*)own - block.room);
 }
 
 long long emu_clock() { return std::chrono::steady_clock::now().time_since_epoch().count(); }

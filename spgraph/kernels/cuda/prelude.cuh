@@ -27,6 +27,9 @@ template <class T> DEVICE T of_bits(u64 bits) {
     return x;
 }
 
+DEVICE u32 unsigned_of(int x) { return (u32)x; }
+DEVICE u64 unsigned_of(i64 x) { return (u64)x; }
+
 // A value that stands for all: read like an array, passed by value.
 template <class T> struct One {
     T value;
@@ -245,23 +248,14 @@ DEVICE void cluster_sync() {
     emu_cluster_sync();
 #endif
 }
-// What block `rank` has where this block has *p, in shared memory; values of 4 or 8 bytes.
-template <class T> DEVICE T from_block(const T* p, int rank) {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "of 4 or 8 bytes");
+// Where block `rank` has what this block has at p, in shared memory.
+template <class T> DEVICE const T* of_block(const T* p, int rank) {
 #ifdef __CUDA_ARCH__
-    u32 there;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"((u32)__cvta_generic_to_shared(p)), "r"((u32)rank));
-    if constexpr (sizeof(T) == 4) {
-        u32 bits;
-        asm volatile("ld.shared::cluster.b32 %0, [%1];" : "=r"(bits) : "r"(there));
-        return of_bits<T>(bits);
-    } else {
-        u64 bits;
-        asm volatile("ld.shared::cluster.b64 %0, [%1];" : "=l"(bits) : "r"(there));
-        return of_bits<T>(bits);
-    }
+    const T* there;
+    asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"((u32)rank));
+    return there;
 #else
-    return *(const T*)emu_cluster_shared(p, rank);
+    return (const T*)emu_cluster_shared(p, rank);
 #endif
 }
 

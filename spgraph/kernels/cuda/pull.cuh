@@ -74,44 +74,49 @@ template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, 
 // HALVED by each block of a cluster, in turns.
 struct Hot {
     static constexpr int KEPT = HOT + HALVED;
-    const E_uvals* values = nullptr;
+    const E_uvals* values = nullptr;  // what this block keeps
+    const unsigned char* first = nullptr;  // what the first of two blocks keeps
+    u32 apart = 0, own = 0;  // bytes from there to what the second one keeps, and to what this one keeps
     i64 begins[RUNS] = {};
 
-    // The column whose value a block keeps at place k of run r.
+    // The column whose value block `rank` keeps at place k of run r.
     DEVICE i64 column(int r, int k, int rank) const { return begins[r] + (k < HOT ? k : HOT + (i64)(k - HOT) * CLUSTER + rank); }
 
-    // A column's value; false if it is not kept.
-    DEVICE bool find(i64 column, E_uvals& value) const {
-        int place = -1, half = -1;
+    // A column's value: kept, or one of all.
+    template <class I> DEVICE E_uvals value(I column, const E_uvals* all) const {
+        int place = -1;
+        u32 bytes = 0;
+        bool near = false;
 #pragma unroll
         for (int r = 0; r < RUNS; r++) {
-            const u64 at = (u64)(column - begins[r]);
-            if (at < HOT) place = r * KEPT + (int)at;
-            if constexpr (HALVED)
-                if (at >= HOT && at < HOT + CLUSTER * HALVED) half = r * KEPT * CLUSTER + HOT * CLUSTER + (int)(at - HOT);
-        }
-        if (place >= 0) {
-            value = values[place];
-            return true;
-        }
-        if constexpr (HALVED)
-            if (half >= 0) {
-                value = from_block(values + (u32)half / CLUSTER, (u32)half % CLUSTER);
-                return true;
+            const auto at = unsigned_of(r ? (I)(column - (I)begins[r]) : column);
+            if constexpr (HALVED) {
+                const u32 next = (u32)at - (u32)HOT;
+                const u32 other = (next & 1) * apart + (r * KEPT + HOT + (next >> 1)) * (u32)sizeof(E_uvals);
+                const u32 mine = own + (r * KEPT + (u32)at) * (u32)sizeof(E_uvals);
+                const bool kept = at < (u32)(HOT + CLUSTER * HALVED);
+                bytes = kept ? (at < (u32)HOT ? mine : other) : bytes;
+                near |= kept;
             }
-        return false;
+            if (at < (u32)HOT) place = r * KEPT + (int)at;
+        }
+        if constexpr (HALVED) {
+            const unsigned char* base = near ? first : (const unsigned char*)all;
+            const i64 offset = near ? (i64)bytes : (i64)column * (i64)sizeof(E_uvals);
+            return *(const E_uvals*)(base + offset);
+        }
+        return place >= 0 ? values[place] : look(all, column);
     }
 };
 
 // What entry e, in that column, contributes; false if u has no entry there.
-DEVICE bool term_at(const Args& a, i64 i, i64 e, i64 column, R_MULT& term, const Hot& hot = Hot()) {
+template <class I> DEVICE bool term_at(const Args& a, i64 i, i64 e, I column, R_MULT& term, const Hot& hot = Hot()) {
     if constexpr (!U_FULL)
         if (!look(a.upresent, column)) return false;
     E_uvals found;
-    bool kept = false;
-    if constexpr (HOT) kept = hot.find(column, found);
-    if (!kept) found = look(a.uvals, U_ISO ? 0 : column);
-    i64 k = column;
+    if constexpr (HOT > 0) found = hot.value(column, a.uvals);
+    else found = look(a.uvals, U_ISO ? 0 : column);
+    i64 k = (i64)column;
     if constexpr (GLOBAL && !PAIRED) k = look(a.col_gid, column);
 #if PAIRED
     k = (i64)(found >> 32);
@@ -348,12 +353,15 @@ DEVICE bool idle(const Args& a, i64 row, i64 last, i64& count, i64& changes) {
     return true;
 }
 
-// A share of the rows.
+// A share of the rows. A row goes on in the next chunk where the one before is full.
 DEVICE void rows(const Args& a, const Hot& hot, Room& room, i64 row, i64 last, i64& count, i64& changes) {
     i64 looked = row;
+    int skip = 0;  // so many entries of the first row are in `carry`, if any of them was found
+    bool carried = false;
+    R_ADD carry = IDENTITY;
     while (row < last) {
         if constexpr (MASKED) {
-            if (row >= looked) {
+            if (row >= looked && !skip) {
                 looked = row + 32 * STRIDE;
                 if (idle(a, row, last, count, changes)) {
                     row = looked;
@@ -363,25 +371,36 @@ DEVICE void rows(const Args& a, const Hot& hot, Room& room, i64 row, i64 last, i
         }
         const i64 mine = row + lane();
         const bool there = mine < last;
-        const i64 begin = there ? (i64)load(a.indptr + mine) : 0, end = there ? (i64)load(a.indptr + mine + 1) : 0;
+        i64 begin = there ? (i64)load(a.indptr + mine) : 0;
+        const i64 end = there ? (i64)load(a.indptr + mine + 1) : 0;
         const bool open = there && allowed(a.mpresent, a.mvals, mine), giant = end - begin > a.giant;
-        const int length = open && !giant ? (int)(end - begin) : 0;
+        if (lane() == 0) begin += skip;
+        const int length = open && !giant ? (int)(end - begin) : 0, first = from_lane(length, 0);
         const i64 i = GLOBAL && there ? (i64)look(a.row_gid, mine) : mine;
-        const int upto = warp_scan(length);
-        const u32 beyond = __ballot_sync(FULL_WARP, upto > CHUNK);
-        const int fit = beyond ? __ffs(beyond) - 1 : 32;
         bool found = false;
         R_ADD total = IDENTITY;
-        if (fit) {
-            const int edges = from_lane(upto, fit - 1);
-            const bool in = lane() < fit;
-            if (edges) chunk(a, hot, room, i, begin, in ? length : 0, in ? upto : edges, edges, found, total);
-        } else {
-            gather(a, hot, from_lane(i, 0), from_lane(begin, 0), from_lane(length, 0), found, total);
+        int done = 1, cut = 0;
+        if (first >= CHUNK) {
+            const int whole = first - first % CHUNK;
+            gather(a, hot, from_lane(i, 0), from_lane(begin, 0), whole, found, total);
             join(found, total);
+            if (whole < first) done = 0, cut = skip + whole;
+        } else {
+            const int upto = warp_scan(length), start = upto - length, to = upto < CHUNK ? upto : CHUNK;
+            const int edges = from_lane(to, 31), part = start < CHUNK ? to - start : 0;
+            if (edges) chunk(a, hot, room, i, begin, part, start < CHUNK ? to : edges, edges, found, total);
+            const u32 beyond = __ballot_sync(FULL_WARP, upto > CHUNK);
+            done = beyond ? __ffs(beyond) - 1 : 32;
+            if (beyond) cut = from_lane(part, done);
         }
-        const int done = fit ? fit : 1;
+        if (lane() == 0 && carried) {
+            total = found ? ADD(carry, total) : carry;
+            found = true;
+        }
         if (there && !giant && lane() < done) settle(a, mine, open, found, total, count, changes);
+        carried = cut && from_lane(found, done % 32);
+        carry = from_lane(total, done % 32);
+        skip = cut;
         row += done;
     }
 }
@@ -437,10 +456,17 @@ KERNEL {
         hot.values = kept;
         for (int r = 0; r < RUNS; r++) {
             if (r) hot.begins[r] = (i64)load(a.runs + r);
+#pragma unroll 16
             for (int k = threadIdx.x; k < Hot::KEPT; k += BLOCK) kept[r * Hot::KEPT + k] = look(a.uvals, hot.column(r, k, rank));
         }
-        if constexpr (CLUSTER > 1) cluster_sync();
-        else __syncthreads();
+        if constexpr (CLUSTER > 1) {
+            cluster_sync();
+            hot.first = (const unsigned char*)of_block(kept, 0);
+            hot.apart = (u32)((const unsigned char*)of_block(kept, 1) - hot.first);
+            hot.own = rank * hot.apart;
+        } else {
+            __syncthreads();
+        }
     }
     i64 count = 0, changes = 0;
     for (i64 p = item(32); p < a.pieces; p += items(32)) piece(a, hot, p, count, changes);
