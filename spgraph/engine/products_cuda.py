@@ -44,8 +44,9 @@ PAIR_READS = 4  # of a value, from which on it is worth to lay its id beside it
 BLOCK, ROOM_TERMS, HOT_TERMS, ROOM_BYTES = 256, 264, 132, 96  # of pull_all without them; of a warp's room
 MOST_RUNS = 8
 # two neighbouring multiprocessors read each other's shared memory faster than the L2: so each keeps the hottest values
-# itself, and every second one of those that come next
-HALVED_SHARE, HALVED_BYTES = 1 / 2, (4, 8)  # of the values that a block keeps; of a value
+# itself, and every second one of those that come next. Gathers alone, ms on rmat22-64, rmat24-16 (H200): 1.56, 2.21;
+# shared by two 1.41, 2.01, by four 3.03, 3.56. PageRank, ms an iteration: 1.81, 2.75; shared 1.72, 2.65 (bench/results)
+HALVED_SHARE, HALVED_BYTES = 0.7, (4, 8)  # of the values that a block keeps; of a value
 
 
 class Hot(NamedTuple):

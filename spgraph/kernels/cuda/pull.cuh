@@ -2,10 +2,10 @@
 //
 // Three sections for the CPU's one template. `pull_until` is its block gather_until: a thread per row, which stops at the
 // monoid's terminal value (Beamer's bottom-up step is the case of an `any` monoid under a complemented mask); a
-// row that is not done after SERIAL entries is finished by its whole warp. `pull_all` is gather_all: a warp takes as many
-// rows as have CHUNK entries together, AHEAD entries per lane in flight, and adds them up by a segmented scan; what a step
-// costs does not depend on how long the rows are. Longer rows are gathered by a warp alone, giants (of more than `giant` entries)
-// in pieces by several. `pull_lanes` is for copies of a matrix side by side (COPIES): the lanes of a warp are the copies of a row,
+// row that is not done after SERIAL entries is finished by its whole warp. `pull_all` is gather_all: a warp takes CHUNK
+// entries of consecutive rows at a time, AHEAD per lane in flight, and adds them up by a segmented scan; a row that is cut goes on
+// in the next chunk, so that all are full. What a step costs does not depend on how long the rows are. Whole chunks of one row
+// need no scan; giants (rows of more than `giant` entries) are gathered in pieces by several warps. `pull_lanes` is for copies of a matrix side by side (COPIES): the lanes of a warp are the copies of a row,
 // so that an entry's column is read once for all and the values there lie together. Product, mask, accumulator and write are one pass, in place on C.
 //
 // Data encoding: A is CSR; u is a bitmap (upresent, uvals), or full; the mask is a bitmap; C is a bitmap (cpresent, cvals) or
@@ -74,15 +74,16 @@ template <class R> DEVICE void settle(const Args& a, i64 row, bool allowed_row, 
 // HALVED by each block of a cluster, in turns.
 struct Hot {
     static constexpr int KEPT = HOT + HALVED;
-    const E_uvals* values = nullptr;  // what this block keeps
+    const E_uvals* values = nullptr;       // what this block keeps
     const unsigned char* first = nullptr;  // what the first of two blocks keeps
-    u32 apart = 0, own = 0;  // bytes from there to what the second one keeps, and to what this one keeps
+    u32 apart = 0, own = 0;                // bytes from there to what the second one keeps, and to what this one keeps
     i64 begins[RUNS] = {};
 
     // The column whose value block `rank` keeps at place k of run r.
     DEVICE i64 column(int r, int k, int rank) const { return begins[r] + (k < HOT ? k : HOT + (i64)(k - HOT) * CLUSTER + rank); }
 
-    // A column's value: kept, or one of all.
+    // A column's value: kept, or one of all. Neighbours' memory and all memory have addresses of one kind: a computed address and
+    // one load, without branches, are what keeps AHEAD loads in flight.
     template <class I> DEVICE E_uvals value(I column, const E_uvals* all) const {
         int place = -1;
         u32 bytes = 0;
@@ -271,8 +272,8 @@ DEVICE bool any_found(const Room& room, int first, int last) {
     return false;
 }
 
-// `rows` rows from `row` on, one per lane, of which `edges` entries are to be added up; a lane's own lie at begin and
-// are positions upto - length..upto of all.
+// The first `edges` entries of rows, one row per lane, are added up; those of a lane's row lie at begin and are positions
+// upto - length..upto of all.
 DEVICE void chunk(const Args& a, const Hot& hot, Room& room, i64 i, i64 begin, int length, int upto, int edges, bool& found, R_ADD& total) {
     const int start = upto - length;
     if (lane() < AHEAD) room.heads[lane()] = 0;
