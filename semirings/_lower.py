@@ -215,7 +215,7 @@ COMPOUND: dict[str, Callable[..., Any]] = {
     "square": lambda x: Call("multiply", (x, x), x.dtype),
     "fabs": lambda x: Call("absolute", (x,), x.dtype),
     "power": _power,
-    "float_power": _power,
+    "float_power": lambda x, y: Call("float_power", (x, y), x.dtype),  # NumPy's power may be another one by a bit
     "reciprocal": _reciprocal,
     "deg2rad": _scaled(np.pi, 180),
     "radians": _scaled(np.pi, 180),

@@ -76,6 +76,7 @@ PRIMITIVES: dict[str, dict[str, Texts]] = {
     "remainder": {"i": _helper("mod", 2), "u": _helper("umod", 2), "f": _helper("pymod", 2)},
     "fmod": {"i": _helper("cmod", 2), "u": _helper("umod", 2), **_function2("fmod")},
     "power": {"i": _helper("ipow", 2), "u": _helper("upow", 2), "f": ("{0} ** {1}", "sr_pow({0}, {1})")},
+    "float_power": {"f": ("{0} ** {1}", "sr_pow({0}, {1})")},
     "negative": {"iu": ("-{0}", "({W})0 - ({W}){0}"), "f": ("-{0}", "-{0}")},
     "absolute": {
         "i": ("abs({0})", "{0} < 0 ? ({T})(({W})0 - ({W}){0}) : {0}"),
