@@ -1,4 +1,4 @@
-"""The devices that tests of parts use: all GPUs there are, several parts on each if they are too few."""
+"""The devices that tests of parts use: all GPUs there are, or two emulated ones; several parts on each if too few."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from spgraph.exchange import Group, group_of
 from spgraph.kernels.device import Device
 
 __all__ = ["gpus", "in_parts", "spread"]
+
+
+EMULATED = 2  # GPUs: parts share one with others, or are alone
 
 
 def gpus(one: Device) -> int:
@@ -20,6 +23,10 @@ def gpus(one: Device) -> int:
 
 def spread(one: Device, count: int) -> list[Device]:
     """So many devices of the same kind, that one first."""
+    if one.name.startswith("emulated"):
+        from emulator.device import emulated_device
+
+        return [emulated_device(number % EMULATED) for number in range(count)]
     there = gpus(one)
     if there < 2:
         return [one] * count

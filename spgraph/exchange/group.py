@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from spgraph.exchange.transport import InProcess
-from spgraph.kernels.device import HOST, Device, get_device
+from spgraph.kernels.device import HOST, Device
 from spgraph.partition import assign, lay_out
 from spgraph.partition.layout import Layout, even
 
@@ -68,7 +68,7 @@ class Group(Device):
             from spgraph.exchange.mpi import mpi_group
 
             return mpi_group, ()
-        return _again, (tuple(device.name for device in self.devices),)
+        return group_of, (tuple(self.devices),)
 
     def usual_layout(self, size: int) -> Layout:
         """Where a new vector lies: as the last graph of so many vertices, which it will likely meet, or evenly."""
@@ -202,11 +202,6 @@ def _name(devices: list) -> str:
 
 
 _groups: dict = {}
-
-
-def _again(names: tuple) -> Group:
-    """What a pickled group becomes."""
-    return group_of(tuple(get_device(name) for name in names))
 
 
 def group_of(devices: tuple) -> Group:

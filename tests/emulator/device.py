@@ -19,8 +19,26 @@ from spgraph.kernels.memory import Memory
 __all__ = ["EmulatedDevice", "emulated_device"]
 
 
+class _Stream:
+    """Where everything is done as soon as it is started."""
+
+    ptr = 0
+
+    def wait_event(self, event: Any) -> None:
+        """It has happened."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_error: Any) -> None:
+        pass
+
+
+STREAM = _Stream()
+
+
 class EmulatedDevice(CudaDevice):
-    """A GPU of two small multiprocessors.
+    """A GPU of two small multiprocessors, one of several.
 
     Attributes
     ----------
@@ -30,13 +48,16 @@ class EmulatedDevice(CudaDevice):
         Which allocation from now on raises `OutOfMemoryError`.
     """
 
-    def __init__(self) -> None:
-        super().__init__(0)
-        self.name = "emulated:0"
+    def __init__(self, number: int = 0) -> None:
+        super().__init__(number)
+        self.name = f"emulated:{number}"
         self.counts: Counts = counts
 
     def __reduce__(self) -> tuple:
-        return emulated_device, ()
+        return emulated_device, (self.number,)
+
+    def _reaches(self, number: int) -> bool:
+        return True
 
     def _open(self) -> None:
         self.xp = xp
@@ -74,8 +95,14 @@ class EmulatedDevice(CudaDevice):
         """What is done as soon as it is recorded."""
         return SimpleNamespace(done=True, record=lambda stream: None)
 
-    def _stream(self) -> None:
-        """There is none."""
+    def _stream(self) -> Any:
+        return STREAM
+
+    _event = functools.cached_property(event)
+
+    @functools.cached_property
+    def _beside(self) -> tuple[Any, Any]:
+        return STREAM, self.event()
 
     def copy_into(self, target: Any, at: int, source: Any) -> None:
         """Elements of one array into another."""
@@ -119,6 +146,6 @@ class EmulatedDevice(CudaDevice):
 
 
 @functools.cache
-def emulated_device() -> EmulatedDevice:
-    """The one emulated device of a process."""
-    return EmulatedDevice()
+def emulated_device(number: int = 0) -> EmulatedDevice:
+    """An emulated device of a process; their memory is one, but each has kernels, marks and counters of its own."""
+    return EmulatedDevice(number)
