@@ -41,7 +41,8 @@ def add_device(parser) -> None:
     parser.add_argument(
         "--device",
         metavar="DEVICE",
-        help="cpu, cuda, cuda:1 (the second GPU) or auto: a GPU if one can be used (default: $SPGRAPH_DEVICE, or auto)",
+        help="cpu, cuda, cuda:1 (the second GPU), cpu:4 (the CPU in four parts), 4 (so many GPUs, or parts of the CPU "
+        "where there is none) or auto: a GPU if one can be used (default: $SPGRAPH_DEVICE, or auto)",
     )
 
 

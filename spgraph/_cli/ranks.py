@@ -35,7 +35,7 @@ def check_ranks(A, rank, alpha: float, tol: float, jumps: dict[int, float] | Non
     return _rules(
         ("every rank is a number in [0, 1]", _wrong(A, r, "rank", (r >= 0) & (r <= 1 + rounding))),
         ("the ranks sum to 1", total),
-        ("one more step leaves them where they are", still),
+        (f"one more step changes them by {change:.2g} in all, at most n * tol = {n * tol:.2g}", still),
     )
 
 

@@ -74,8 +74,8 @@ def add_parser(commands) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help="run once more and tell what each superstep did; FILE: also write it in Chrome's trace format, for "
-        "ui.perfetto.dev",
+        help="run twice more and tell what each superstep did the second time; FILE: also write it in Chrome's trace "
+        "format, for ui.perfetto.dev",
     )
     add("--repeat", type=at_least(0), metavar="N", help="runs that count, after those that compile (default 3)")
     add("--dtype", type=dtype_of, help="type of distances or ranks, such as float32")
@@ -287,6 +287,8 @@ class _Run:
 
     def trace(self, A: Matrix, source: int) -> None:
         *_, call = self.job.calls(A, source, self.args).values()  # of the tree, if there is one
+        with trace(self.args.algorithm):
+            call()  # what only traced parts do is loaded
         with trace(self.args.algorithm) as found:
             call()
         fitted = found.fit()
