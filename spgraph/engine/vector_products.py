@@ -42,6 +42,8 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     `changed_if` = (a typed select operator, its thunk), the ones that it accepts.
     `direction` forces "push" or "pull" (default: what the context says).
     """
+    if mask is not None and mask.block is u and A.rows is not A.cols:
+        u = u.copy()  # one lies in the order of the rows then, the other in that of the columns
     most = A.most
     if most:
         few: Any = A

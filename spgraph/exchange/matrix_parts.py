@@ -250,7 +250,7 @@ class MatrixParts(Parts):
                 keyed.append((piece.indices, rows, device.to_device(piece.values)))  # of no rows they may be the host's
         for (device, piece), (local, rows, *values) in zip(new.on_each(), route(self.cols, keyed)):
             fill_rows(device, piece, local, rows, values[0] if values else single)
-        new.symmetric = self.symmetric
+        new.take(new.pieces, self.symmetric)
         new._transpose = self
         return new
 
@@ -286,7 +286,7 @@ class MatrixParts(Parts):
         self.clear()
         for (device, piece), (local, columns, values) in zip(self.on_each(), route(rows, keyed)):
             fill_rows(device, piece, local, columns, values if single is None else single)
-        self.symmetric = symmetric
+        self.take(self.pieces, symmetric)
         return self
 
     def reorder(self, order: str) -> MatrixParts:

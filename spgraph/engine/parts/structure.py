@@ -385,7 +385,8 @@ def vector_diag(A: MatrixParts, a_t: bool, k: int, dtype=None) -> VectorParts:
     k = -k if a_t else k
     first = max(-k, 0)
     size = max(min(A.nrows - first, A.ncols - max(k, 0)), 0)
-    v = VectorParts(size, A.dtype if dtype is None else dtype, A.device)
+    layout = A.device.even_layout(size)  # in which ids are positions
+    v = VectorParts(size, A.dtype if dtype is None else dtype, A.device, layout)
     keyed = []
     for (device, _), (rows, columns, values) in zip(A.on_each(), _keyed(A)):
         kept = device.xp.flatnonzero(columns - rows == k)
