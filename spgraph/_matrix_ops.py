@@ -210,6 +210,8 @@ class MatrixLike(MatrixReads):
         Returns
         -------
         Matrix
+            On a GPU up to four entries of a row are taken from this matrix when they are needed (in a product, where
+            they lie): until then its arrays are kept, also if it changes or is deleted.
 
         Examples
         --------
@@ -222,8 +224,9 @@ class MatrixLike(MatrixReads):
             raise InvalidValue(f'selectk: how is {how!r}, wanted "any"')
         k = to_size(k, "selectk", "k")
         A, device = self._eval(), self._device
-        with making("selectk", device):
-            return CLASSES[2]._wrap(engine.some_entries(A._block, A._is_transposed, k), name)
+        room = making("selectk", device)
+        with room:
+            return CLASSES[2]._wrap(engine.some_entries(A._block, A._is_transposed, k, room), name)
 
     def power(self, n: int, op: Any = semiring.plus_times) -> MatrixExpression:
         """The matrix multiplied by itself, n times, by repeated squaring.

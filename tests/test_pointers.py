@@ -243,6 +243,20 @@ class TestSomeEntries:
         few.clear()
         assert few.nvals == 0 and few.mxv(sg.Vector.from_scalar(1, A.ncols), "plus_times").new().nvals == 0
 
+    def test_no_room_for_them(self, cuda):
+        """They may be made when somebody asks for their number: the error says what was to be made."""
+        A = spgraph.generators.rmat(9).to(cuda)
+        few, wanted = A.selectk("any", 2), A.selectk("any", 2)
+        with (
+            spgraph.Context(cuda, memory_limit=1000),
+            pytest.raises(spgraph.exceptions.OutOfMemory, match=r"selectk: .* has no room"),
+        ):
+            few.nvals  # noqa: B018
+        assert few.isequal(wanted)
+        few = A.selectk("any", 2)
+        few.clear()
+        assert few._block.source is few._block  # nothing is kept for what will never be made
+
     def test_one_value_for_all(self, sg):
         A = sg.generators.complete(5).apply(unary.one).new()
         assert A.selectk("any", 3).nvals == 15

@@ -27,14 +27,16 @@ class FirstEntries(MatrixBlock):
         With entries.
     most : int
         Positive; 0 as soon as the arrays are the block's own.
+    making : context manager
+        What the arrays are made within, on the block's device; it says what an allocation was for that failed.
     """
 
-    __slots__ = ("_base", "most")
+    __slots__ = ("_base", "_making", "most")
 
-    def __init__(self, base: MatrixBlock, most: int):
+    def __init__(self, base: MatrixBlock, most: int, making: Any):
         self._base: Any = MatrixBlock.__new__(MatrixBlock)
-        self._base.assume(base)  # whose arrays nobody writes, while others may take their place
-        self.most = most
+        self._base.assume(base)  # its arrays: the engine never writes them, but may give the block others
+        self.most, self._making = most, making
         self.device, self.dtype, self.iso = base.device, base.dtype, base.iso
         self.nrows, self.ncols, self.rows, self.cols = base.nrows, base.ncols, base.rows, base.cols
         self.symmetric = self.shares = self._transpose = self._cuts = self._ranges = None
@@ -44,19 +46,19 @@ class FirstEntries(MatrixBlock):
 
     @property
     def source(self) -> MatrixBlock:
-        """Where the entries lie."""
-        return self._base or self
+        """The block whose rows they begin, or this one."""
+        return self._base if self.most else self
 
     def make(self) -> None:
         """Be a matrix like others."""
         if self.most:
-            with self.device:
+            with self._making:
                 self.indptr, self.indices, self.values, self.iso = _first(self._base, self.most)
             self.most, self._base = 0, None
 
     def set_csr(self, *args: Any, **kwargs: Any) -> None:
         """Other content: nothing is left to be made."""
-        self.most = 0
+        self.most, self._base = 0, None
         super().set_csr(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -66,12 +68,15 @@ class FirstEntries(MatrixBlock):
         return getattr(self, name)
 
 
-def some_entries(A: MatrixBlock, a_t: bool, count: int) -> MatrixBlock:
-    """A block of at most `count` entries of each row of A (or A^T), those that come first in memory."""
+def some_entries(A: MatrixBlock, a_t: bool, count: int, making: Any) -> MatrixBlock:
+    """A block of at most `count` entries of each row of A (or A^T), those that come first in memory.
+
+    They may be made later, within `making`.
+    """
     A = A.oriented(a_t)
     if A.device.on_host or not A.nvals or not 0 < count <= SHORT_ROWS:
         return made_entries(A, count)
-    return FirstEntries(A, count)
+    return FirstEntries(A, count, making)
 
 
 def made_entries(A: MatrixBlock, count: int) -> MatrixBlock:

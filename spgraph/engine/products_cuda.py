@@ -52,8 +52,8 @@ HALVED_SHARE, HALVED_BYTES = 0.7, (4, 8)  # of the values that a block keeps; of
 class Hot(NamedTuple):
     """Which of u's values multiprocessors keep at hand, from the beginning of each run of columns."""
 
-    own: int  # so many of each run by every block
-    halved: int  # so many more by each of two neighbours
+    own: int  # every block the first `own` of each run
+    halved: int  # of the next 2 * halved a block every second one, its neighbour the others
     runs: list[int]  # where they begin
 
 

@@ -64,7 +64,7 @@ class _Step:
 
 
 def _kind_of_mask(mask: Mask | None, out: VectorBlock) -> str:
-    """Whether there is one, and whose it is: only what C has itself may differ, or nothing."""
+    """None, another vector's, that of C where it has no entry ("grows"), or another one of C's ("own")."""
     if mask is None:
         return ""
     if mask.block is not out:
@@ -273,7 +273,7 @@ class Steps:
             u: VectorBlock, changed: Any, thunk: Any, limit: float | None) -> PushStep | PullStep | None:
         """Run the one that the counts ask for; None if it was not run before, or operands are stored in another way.
 
-        `view` is that of another vector's mask.
+        `view` is that of another vector's mask, None for others.
         """
         if limit is not None and expected_edges(u, A, not transposed) <= limit:
             if not self._pushes:

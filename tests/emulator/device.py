@@ -145,7 +145,9 @@ class EmulatedDevice(CudaDevice):
         self.kept.clear()
 
 
-@functools.cache
 def emulated_device(number: int = 0) -> EmulatedDevice:
     """An emulated device of a process; their memory is one, but each has kernels, marks and counters of its own."""
-    return EmulatedDevice(number)
+    return _made(number)
+
+
+_made = functools.cache(EmulatedDevice)

@@ -236,7 +236,7 @@ def matrix_extract(out: MatrixParts, mask: Mask | None, accum, replace: bool, A:
            lambda C, M: extract(C, M, accum, replace, whole, a_t, row_index, col_index, keep))  # fmt: skip
 
 
-def some_entries(A: MatrixParts, a_t: bool, count: int) -> MatrixParts:
+def some_entries(A: MatrixParts, a_t: bool, count: int, making: Any) -> MatrixParts:
     rows, cols = (A.cols, A.rows) if a_t else (A.rows, A.cols)
     whole: MatrixBlock = first_entries.made_entries(whole_matrix(A).oriented(a_t), count)
     return dealt_rows(whole, A.device, rows, cols)

@@ -2,8 +2,8 @@
 //
 // Method: `combine` is one atomic per entry that changes something. `jump` follows a pointer two steps at a time and
 // writes down how far it came, so that paths get shorter under all who walk them (path halving; the writes of others only
-// help, for each leads further down the same path). Most paths end in few places, which everybody asks for: the nearest cache
-// may answer, since what it has led down the path, too, and an end stays one.
+// help, for each leads further down the same path). Most paths end in few places, which all threads read: a
+// cached value will do, since an old pointer leads down the same path, and an end stays one.
 // Data encoding: as in kernels/cpu/pointers.py, but `combine` only takes a C that has a value at every position; where
 // not C_FULL it also notes the entries in `cpresent`; SETTLES: what changes nothing now never will. Launch shape: a thread per entry.
 // Work: one step per entry; jump: about the logarithm of the length of its path.

@@ -15,8 +15,8 @@
 // Results: 0: entries of C, 1: changes; for a push from them through rows of the same length (NEXT) with their edges, as push.cuh has it.
 // Constants and operators as in kernels/cpu/pull.py, and HOT: so many of u's values are kept in shared memory from the
 // beginning of each of RUNS runs of columns by falling degree (these are the ones that are read most), which begin at
-// runs[..], the first one at 0; HALVED: so many of a block's places are for those that come next, of which the CLUSTER blocks that
-// run side by side keep one each in turn; BY_ROW: MULT takes the row; MOST: only so many entries of each row count (0: all).
+// runs[..], the first one at 0; HALVED: of the next CLUSTER * HALVED values each of the CLUSTER blocks that run side by side
+// keeps every CLUSTER-th one; BY_ROW: MULT takes the row; MOST: only so many entries of each row count (0: all).
 // PAIRED: u's values, of the 4-byte type U, and their global ids lie side by side in uvals, so that both cost one read.
 
 #define SERIAL 24
@@ -357,7 +357,7 @@ DEVICE bool idle(const Args& a, i64 row, i64 last, i64& count, i64& changes) {
 // A share of the rows. A row goes on in the next chunk where the one before is full.
 DEVICE void rows(const Args& a, const Hot& hot, Room& room, i64 row, i64 last, i64& count, i64& changes) {
     i64 looked = row;
-    int skip = 0;  // so many entries of the first row are in `carry`, if any of them was found
+    int skip = 0;  // so many entries of the first row are done; `carry` is their sum if `carried`
     bool carried = false;
     R_ADD carry = IDENTITY;
     while (row < last) {
