@@ -284,8 +284,10 @@ def eigenvector_centrality(G, max_iter=100, tol=1.0e-6, nstart=None, weight=None
 
 
 @backend_function(normalized_only, no_start)
-def hits(G, max_iter=100, tol=1.0e-8, nstart=None, normalized=True):
-    """Hubs and authorities; parallel edges add up."""
+def hits(G, max_iter=100, tol=1.0e-8, nstart=None, normalized=True, *, method="power_iteration"):
+    """Hubs and authorities; parallel edges add up. NetworkX asks for a method since 3.7: either gives these."""
+    if method not in ("power_iteration", "svd"):
+        raise ValueError(f"method not supported: {method}")
     if len(G) == 0:
         return {}, {}
     A = G.matrix("weight", parallel="plus", dtype=np.float64 if G.is_multigraph() else None)
