@@ -21,6 +21,7 @@ from spgraph.vector import Vector
 __all__ = ["SAMPLES", "Betweenness", "Hits", "Katz", "PageRank"]
 
 SAMPLES = 16  # of bc, unless the graph has fewer vertices
+ROUGH = 1e-3  # what a last step of PageRank may change in all before it is worth a word
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -76,10 +77,14 @@ class PageRank:
 
     def facts(self, A, columns, args):
         numbers, text = _iterations(columns["rank"], "ranks")
+        highest, place = _highest(A, columns["rank"])
+        texts = [text, place]
+        if numbers["converged"] and numbers["residual"] > ROUGH:
+            texts.insert(1, f"ranks sum to 1, so these are rough: a smaller --tol than {args.tol:g} iterates longer")
         if args.personalization is None:
-            return numbers, [text]
+            return {**numbers, **highest}, texts
         names = args.personalization
-        return {"personalization": names, **numbers}, [f"jumps to {', '.join(names)}", text]
+        return {"personalization": names, **numbers, **highest}, [f"jumps to {', '.join(names)}", *texts]
 
     def check(self, A, source, columns, args):
         return check_ranks(A, columns["rank"], args.alpha, args.tol, self.jumps(A, args))
