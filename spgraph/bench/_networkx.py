@@ -42,8 +42,8 @@ def texts(problem: Problem) -> dict[str, Text]:
             )
         },
         "bfs_parents": {
-            "bfs_predecessors": Text(
-                lambda source: (source, dict(nx.bfs_predecessors(G, source))),
+            "bfs_edges": Text(
+                lambda source: (source, {child: parent for parent, child in nx.bfs_edges(G, source)}),
                 lambda found: Answer(parent=parents(found)),
             )
         },
