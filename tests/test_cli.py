@@ -170,6 +170,17 @@ def test_katz(capsys, friends, tmp_path):
     assert run_json(capsys, "katz", "path:0")["highest"] is None
 
 
+def test_pagerank_says_who_is_first_and_how_exact_it_is(capsys):
+    code, out, _ = call(capsys, "run", "pagerank", "rmat:13:4", "--repeat", "0", "--validate")
+    assert code == 0
+    assert "so these are rough: a smaller --tol than 1e-06" in out
+    first = int(spgraph.algorithms.pagerank(spgraph.generators.rmat(13, 4)).to_dense().argmax())
+    assert f", of vertex {first}\n" in out
+    assert " in all, at most n * tol = 0.0082\n" in out
+    exact = call(capsys, "run", "pagerank", "rmat:13:4", "--repeat", "0", "--tol", "1e-12")[1]
+    assert "rough" not in exact
+
+
 def test_pagerank_of_some_vertices(capsys, friends, roads, tmp_path):
     output = tmp_path / "ranks.csv"
     facts = run_json(capsys, "pagerank", friends, "--personalization", "bob", "--alpha", "0.5", "--tol", "1e-9",
