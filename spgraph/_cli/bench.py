@@ -72,6 +72,14 @@ def _add_compare(kinds) -> None:
     add("--dtype", type=dtype_of, help="type of distances and ranks (default: by weights and device)")
     _add_turns(parser)
     add("--source", type=at_least(0), metavar="VERTEX", help="search from this one only")
+    add(
+        "--in-a-row",
+        type=at_least(1),
+        default=1,
+        metavar="N",
+        help="runs of an engine at each turn (default 1); of several the first, which comes after another engine's and "
+        "finds its data in all caches, is saved apart",
+    )
 
 
 def _add_graphs(parser) -> None:
@@ -248,6 +256,7 @@ def compare(args: argparse.Namespace) -> int:
             algorithms=args.algorithms,
             orders=args.order,
             source=args.source,
+            in_a_row=args.in_a_row,
             **_usual(args),
         )
         _show(measured, args)

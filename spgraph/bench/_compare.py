@@ -95,6 +95,7 @@ def compare(
     sources: int = 16,
     source: int | None = None,
     seconds: float = 20.0,
+    in_a_row: int = 1,
     progress: bool | None = None,
     after_each: Callable[[Comparison], None] | None = None,
 ) -> Comparison:
@@ -127,6 +128,9 @@ def compare(
         The only one.
     seconds : float
         What an engine's turns may take for one algorithm: slow ones take fewer, at least three.
+    in_a_row : int
+        Runs of an engine at each turn. With more than one the first, that comes after another engine's, counts apart,
+        see `Measurement.after_others`.
     progress : bool, optional
         Show a bar. Default: if stderr is a terminal, else a line for every graph, algorithm and engine.
     after_each : callable, optional
@@ -147,7 +151,7 @@ def compare(
     device = context.device()
     graphs, algorithms, orders = list(graphs), list(algorithms), list(orders)
     against = default_peers(device) if against is None else list(against)
-    _check_arguments(against, algorithms, orders, repeat, sources)
+    _check_arguments(against, algorithms, orders, repeat, sources, in_a_row)
     notes: list[str] = []
     peers = find_peers(against, notes)
     arguments = {
@@ -155,12 +159,13 @@ def compare(
         "repeat": repeat,
         "seed": seed,
         "seconds": seconds,
+        "in a row": in_a_row,
         "threads": threads(),
         "iterations of pagerank": Problem.iterations,
         "versions": {peer.NAME: peer.version() for peer in peers},
     }
     result = Comparison([], [], notes, [], arguments)
-    settings = _Settings(peers, algorithms, orders, repeat, dtype, seed, sources, source, seconds)
+    settings = _Settings(peers, algorithms, orders, repeat, dtype, seed, sources, source, seconds, in_a_row)
     with Progress(len(graphs) * len(algorithms), progress) as told:
         for spec in graphs:
             _compare_on(spec, settings, result, told)
@@ -182,6 +187,7 @@ class _Settings(NamedTuple):
     sources: int
     source: int | None
     seconds: float
+    in_a_row: int
 
 
 def _compare_on(spec: str, settings: _Settings, result: Comparison, told: Progress) -> None:
@@ -209,12 +215,13 @@ def _compare_on(spec: str, settings: _Settings, result: Comparison, told: Progre
     for algorithm in settings.algorithms:
         kind = choose_dtype(algorithm, A, settings.dtype)
         problem = Problem(name, algorithm, A, starts, kind, threads(), shared=shared)
-        contest = Contest(problem, by_order, settings.peers, result.notes, result.wrong, told, settings.seconds)
+        contest = Contest(problem, by_order, settings.peers, result.notes, result.wrong, told, settings.seconds,
+                          settings.in_a_row)  # fmt: skip
         result.rows += contest.run(settings.repeat)
         told.step()
 
 
-def _check_arguments(against, algorithms, orders, repeat, sources) -> None:
+def _check_arguments(against, algorithms, orders, repeat, sources, in_a_row) -> None:
     for what, given, known in (
         ("against", against, PEERS),
         ("algorithms", algorithms, ALGORITHMS),
@@ -223,9 +230,10 @@ def _check_arguments(against, algorithms, orders, repeat, sources) -> None:
         for name in given:
             if name not in known:
                 raise InvalidValue(f"compare: {what}: got {name!r}, wanted some of {', '.join(known)}")
-    if repeat < 1 or sources < 1 or not orders:
+    if repeat < 1 or sources < 1 or in_a_row < 1 or not orders:
         raise InvalidValue(
-            f"compare: repeat is {repeat}, sources {sources} and orders {orders}; wanted at least one of each"
+            f"compare: repeat is {repeat}, in_a_row {in_a_row}, sources {sources} and orders {orders}; wanted at least "
+            "one of each"
         )
 
 

@@ -3,6 +3,8 @@
 Method: every engine's texts are warmed up, their answers checked, and tried; the fastest text of each engine is
 kept. Then all engines take turns, run by run, so that a disturbance of the machine hits all of them. At every
 turn all search from the same source. Clocks stop when the device has finished; results are dropped after that.
+A run that comes after another engine's finds the caches of host and device full of that one's code and data; asked for
+several runs in a row, an engine has these at each turn, from several sources, and the first is kept apart.
 
 Answers: trees, levels and distances must pass Graph500's five rules, on the device that holds the graph; those
 that come without a tree are checked against spgraph's tree, which must be valid itself. Ranks must be spgraph's
@@ -64,10 +66,12 @@ class Contest:
     told : Progress
     seconds : float
         Time that an engine's turns may take; slow ones take fewer, at least three.
+    in_a_row : int
+        Runs of an engine at each turn.
     """
 
     def __init__(self, problem: Problem, by_order: dict[str, Matrix], peers: list[ModuleType], notes: list[str],
-                 wrong: list[str], told: Progress, seconds: float):  # fmt: skip
+                 wrong: list[str], told: Progress, seconds: float, in_a_row: int = 1):  # fmt: skip
         self.problem = problem
         self.by_order = by_order
         self.peers = peers
@@ -75,6 +79,7 @@ class Contest:
         self.wrong = wrong
         self.told = told
         self.seconds = seconds
+        self.in_a_row = in_a_row
         self.device = problem.graph._device
         waits = [peer.synchronize for peer in peers if hasattr(peer, "synchronize")]
         self.wait = waits[0] if waits else self.device.synchronize  # a GPU peer waits for all of the GPU
@@ -235,17 +240,24 @@ class Contest:
                     self.take_turn(entries[number], turn)
 
     def turns_of(self, row: Measurement, repeat: int) -> int:
-        runs = 3 if self.problem.algorithm == "pagerank" else 1  # there a turn has two runs, one twice as long
+        runs = self.in_a_row
+        if self.problem.algorithm == "pagerank":
+            runs *= 3  # each time a second one that is twice as long
         return max(min(repeat, FEWEST), min(repeat, int(self.seconds / max(runs * row.tried[row.text], 1e-9))))
 
     def take_turn(self, entry: Entry, turn: int) -> None:
-        argument = self.problem.argument(turn)
-        before = Steps.read(self.device) if entry.counted else None
-        entry.row.times.append(self.clock(entry.run, argument)[0])
-        if before is not None:
-            entry.row.steps.append(Steps.read(self.device) - before)
-        if self.problem.algorithm == "pagerank":
-            entry.row.longer.append(self.clock(entry.run, 2 * argument)[0])
+        row = entry.row
+        for number in range(self.in_a_row):
+            argument = self.problem.argument(turn * self.in_a_row + number)
+            if number == 0 and self.in_a_row > 1:
+                row.after_others.append(self.clock(entry.run, argument)[0])
+                continue
+            before = Steps.read(self.device) if entry.counted else None
+            row.times.append(self.clock(entry.run, argument)[0])
+            if before is not None:
+                row.steps.append(Steps.read(self.device) - before)
+            if self.problem.algorithm == "pagerank":
+                row.longer.append(self.clock(entry.run, 2 * argument)[0])
 
     def clock(self, run: Callable[[int], Any], argument: int) -> tuple[float, Any]:
         """Seconds until the result is there, and the result."""

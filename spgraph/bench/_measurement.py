@@ -43,7 +43,9 @@ class Measurement:
     first : float
         Seconds of the very first call, compilation included.
     times : list of float
-        Seconds, one for each turn.
+        Seconds, one for each turn; of several runs in a row, one for each run but the first.
+    after_others : list of float
+        Seconds of the first of several runs in a row, one for each turn.
     longer : list of float
         PageRank: seconds with twice as many iterations.
     steps : list of Steps
@@ -58,6 +60,7 @@ class Measurement:
     tried: dict[str, float]
     first: float
     times: list[float] = field(default_factory=list)
+    after_others: list[float] = field(default_factory=list)
     longer: list[float] = field(default_factory=list)
     steps: list[Steps] = field(default_factory=list)
 

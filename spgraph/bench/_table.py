@@ -23,8 +23,9 @@ def comparison_table(comparison: Comparison) -> str:
     """A block for each graph, notes, and last a summary: one row for each graph, its best against the best peer."""
     arguments = comparison.arguments
     foot = [
-        f"On {arguments['device']}: medians of {arguments['repeat']} turns, fewer where an engine is slow; "
-        f"peers on the CPU have {arguments['threads']} threads.",
+        f"On {arguments['device']}: medians of {arguments['repeat']} turns, fewer where an engine is slow"
+        + (f", of {arguments['in a row']} runs each without the first" if arguments["in a row"] > 1 else "")
+        + f"; peers on the CPU have {arguments['threads']} threads.",
         "In brackets: how many times as long as spgraph (in each of its orders).",
         "The text of each peer is its fastest:",
     ]
