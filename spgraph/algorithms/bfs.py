@@ -55,10 +55,10 @@ def bfs(A, source: int, *, max_depth: int | None = None) -> Vector:
     max_depth = as_depth("bfs", max_depth)
     level = Vector.from_coo([source], 0, np.int32, size=A.nrows)
     frontier = level.dup()
+    new, reached = level(~level.S, changed=frontier), frontier.vxm(A, any_next)  # written once, run at every level
     depth = 0
     while frontier.nvals and depth != max_depth:
-        # level<!s(level)> = q any.next A; q = the vertices that are new
-        level(~level.S, changed=frontier) << frontier.vxm(A, any_next)
+        new << reached  # level<!s(level)> = q any.next A; q = the vertices that are new
         depth += 1
     return level
 
@@ -93,9 +93,9 @@ def bfs_parents(A, source: int, *, max_depth: int | None = None) -> Vector:
     max_depth = as_depth("bfs_parents", max_depth)
     parent = Vector.from_coo([source], source, np.int64, size=A.nrows)
     frontier = parent.dup()
+    new, reached = parent(~parent.S, changed=frontier), frontier.vxm(A, semiring.any_secondi)
     depth = 0
     while frontier.nvals and depth != max_depth:
-        # p<!s(p)> = q any.secondi A; q = the vertices that are new
-        parent(~parent.S, changed=frontier) << frontier.vxm(A, semiring.any_secondi)
+        new << reached  # p<!s(p)> = q any.secondi A; q = the vertices that are new
         depth += 1
     return parent
