@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import semirings
 from semirings import expr as ex
 from semirings.expr import cast_array
 from spgraph.block import MatrixBlock, VectorBlock
@@ -54,6 +55,9 @@ def _rows(A: MatrixBlock, monoid) -> VectorBlock:
     device: Any = A.device
     xp = device.xp
     T = VectorBlock(A.nrows, monoid.type.np_type, A.rows, device=device)
+    if A.iso and A.nvals and (monoid.idempotent or monoid.terminal_any or _multiplies(monoid)):
+        _repeated_rows(T, A, monoid)
+        return T
     present, values = xp.empty(A.nrows, np.uint8), xp.empty(A.nrows, T.dtype)
     kernel, args = _kernel("reduce.reduce_rows", A, monoid), (A.indptr, A.values, present, values)
     if device.on_host:
@@ -66,6 +70,25 @@ def _rows(A: MatrixBlock, monoid) -> VectorBlock:
         later = kernel(shares.units, (*shares.args, xp.empty(shares.pieces, T.dtype), shares.arrived, *args))
     T.set_bitmap_later(present, values, lambda: later.get()[0])
     return T
+
+
+def _multiplies(monoid) -> bool:
+    """Whether the sum of so many equal values is exactly their product."""
+    return monoid.parent is semirings.monoid.plus and monoid.type.np_type.kind in "iu"
+
+
+def _repeated_rows(T: VectorBlock, A: MatrixBlock, monoid) -> None:
+    """T = the sums of rows whose values are all the same: lengths say everything."""
+    xp = A.device.xp
+    one = cast_array(A.device.to_host(A.values[:1]), T.dtype)
+    lengths = A.indptr[1:] - A.indptr[:-1]
+    present = (lengths != 0).view(np.uint8)
+    repeated = not (monoid.idempotent or monoid.terminal_any)
+    values = lengths.astype(T.dtype) * one[0] if repeated else one
+    if A.device.on_host:
+        T.set_bitmap(present, values, int(np.count_nonzero(present)), iso=not repeated)
+    else:
+        T.set_bitmap_later(present, values, lambda: int(xp.count_nonzero(present)), iso=not repeated)
 
 
 def _columns(A: MatrixBlock, monoid) -> VectorBlock:
