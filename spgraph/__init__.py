@@ -39,7 +39,12 @@ __version__ = "0.1.0"
 
 # Imported when first used: they need more than NumPy, or more time than an import should take.
 _LAZY_MODULES = ("algorithms", "bench", "copies", "generators", "io", "oracle", "partition", "tasks", "validate")
-_LAZY_NAMES = {"Context": "spgraph.context", "estimate": "spgraph._estimate", "trace": "spgraph._trace"}
+_LAZY_NAMES = {
+    "Context": "spgraph.context",
+    "estimate": "spgraph._estimate",
+    "loop": "spgraph.loops",
+    "trace": "spgraph._trace",
+}
 
 __all__ = [
     "Context",
@@ -57,6 +62,7 @@ __all__ = [
     "generators",
     "indexunary",
     "io",
+    "loop",
     "monoid",
     "op",
     "oracle",

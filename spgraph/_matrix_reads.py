@@ -14,6 +14,7 @@ from spgraph import engine
 from spgraph._compare import close_values, equal_values
 from spgraph._convert import to_order
 from spgraph._elementwise import Elementwise
+from spgraph._recording import recorder, recorders
 from spgraph._room import making
 from spgraph._vector_reads import dense
 from spgraph.context import HOST
@@ -40,7 +41,11 @@ class MatrixReads(Elementwise):
 
     @property
     def nvals(self) -> int:
-        """Number of entries."""
+        """Number of entries. Within `loop` a number that is known later."""
+        if recorders and recorder() is not None:
+            from spgraph.loops import nvals_later
+
+            return nvals_later(self)  # type: ignore[return-value]
         return self._block.nvals
 
     def _coo(self) -> tuple:

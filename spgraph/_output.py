@@ -9,6 +9,7 @@ from spgraph import _check as check
 from spgraph import _resolve as resolve
 from spgraph._base import EMPTY, RANK
 from spgraph._convert import describe
+from spgraph._recording import noted, recorders
 from spgraph._room import is_about_memory, out_of_memory, written
 from spgraph.expression import Updater
 from spgraph.infix import InPlace
@@ -53,10 +54,14 @@ class Output(InPlace):
 
     def _update(self, value: Any, *how: Any) -> None:
         """``self << value``: `_write` on the object's device, which says what did not fit if memory runs out."""
+        if recorders and noted(self, self._update, (value, *how)):
+            return
         self._on_device(self._write, value, *how)
 
     def _assign(self, index: Any, value: Any, *how: Any) -> None:
         """``self[index] << value``, in the same way."""
+        if recorders and noted(self, self._assign, (index, value, *how)):
+            return
         self._on_device(self._write_part, index, value, *how)
 
     def _on_device(self, write, *args):

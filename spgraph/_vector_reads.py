@@ -14,6 +14,7 @@ from spgraph._base import CLASSES, RANK
 from spgraph._compare import close_values, equal_values
 from spgraph._convert import fit
 from spgraph._elementwise import Elementwise, bound_scalar
+from spgraph._recording import recorder, recorders
 from spgraph._room import making
 from spgraph.context import HOST
 from spgraph.indexing import parse_index, parse_key
@@ -40,7 +41,11 @@ class VectorReads(Elementwise):
 
     @property
     def nvals(self) -> int:
-        """Number of entries."""
+        """Number of entries. Within `loop` a number that is known later."""
+        if recorders and recorder() is not None:
+            from spgraph.loops import nvals_later
+
+            return nvals_later(self)  # type: ignore[return-value]
         return self._block.nvals
 
     @property

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from semirings.exceptions import OutOfMemory
+from spgraph._recording import recorders, refuse
 from spgraph._room import spare
 
 __all__ = ["Assigner", "Expression", "Updater", "computed"]
@@ -104,6 +105,8 @@ class Expression:
 
 def computed(operand: Any, dtype: Any, mask: Any, name: str | None) -> Any:
     """A new object with the value of an expression (or of A.T)."""
+    if recorders:
+        refuse("new", "make the object before the loop, and write into it with <<")
     dtype = operand.dtype if dtype is None else dtype
     new = operand._empty(dtype, operand.shape, name)
     try:

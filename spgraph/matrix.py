@@ -13,6 +13,7 @@ from spgraph._matrix_make import MatrixMake
 from spgraph._matrix_ops import MatrixExpression, MatrixIndexExpr, MatrixLike
 from spgraph._matrix_plans import Outer
 from spgraph._matrix_write import MatrixWrite
+from spgraph._recording import recorders, refuse
 from spgraph._room import making
 from spgraph._vector_ops import _PLAIN_MATRIX
 from spgraph.block import MatrixBlock
@@ -214,6 +215,8 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
 
     def clear(self) -> None:
         """Remove all entries; the shape stays."""
+        if recorders:
+            refuse("clear", "write an empty object into it with <<")
         self._block.clear()
 
     def resize(self, nrows: int, ncols: int) -> None:

@@ -13,6 +13,7 @@ from semirings.expr import cast_array
 from spgraph import _resolve as resolve
 from spgraph._base import CLASSES, RANK
 from spgraph._convert import fit, infer_dtype
+from spgraph._recording import noted, recorder, recorders, refuse
 from spgraph._scalar_ops import ElementExpression, ScalarExpression, ScalarLike, number_of
 from spgraph.expression import Updater
 from spgraph.infix import InPlace
@@ -95,7 +96,11 @@ class Scalar(InPlace, ScalarLike):
 
     @property
     def value(self) -> Any:
-        """The value as a Python number, or None; assign to it to change it."""
+        """The value as a Python number, or None; assign to it to change it. Within `loop` it is known later."""
+        if recorders and recorder() is not None:
+            from spgraph.loops import value_later
+
+            return value_later(self)
         return None if self._value is None else self._value.item()
 
     @value.setter
@@ -103,6 +108,8 @@ class Scalar(InPlace, ScalarLike):
         self._update(value)
 
     def _number(self):
+        if recorders:
+            refuse("a Scalar's value", "compare s.value in loop.until(...)")
         return self._value
 
     def _eval(self) -> Scalar:
@@ -152,6 +159,8 @@ class Scalar(InPlace, ScalarLike):
     def _update(self, value, mask=None, accum=None, replace=False, changed=None, input_mask=None) -> None:
         if mask is not None:
             raise TypeError("mask: a Scalar takes none")
+        if recorders and noted(self, self._update, (value, mask, accum)):
+            return
         if accum is None and type(value) is ScalarExpression:
             started = value._started()
             if started is not None:

@@ -16,6 +16,7 @@ from spgraph._convert import describe, fit, is_number, to_dtype, to_size, to_val
 from spgraph._export import VectorExport
 from spgraph._output import Output, mask_mismatch
 from spgraph._plans import MxV, VectorSelect
+from spgraph._recording import recorders, refuse
 from spgraph._room import making
 from spgraph._vector_make import VectorMake, dense_vector, filled_vector
 from spgraph._vector_ops import VectorExpression, VectorIndexExpr, VectorLike, input_mask_of
@@ -259,6 +260,8 @@ class Vector(Output, VectorMake, VectorExport, VectorLike):
 
     def clear(self) -> None:
         """Remove all entries; the size stays."""
+        if recorders:
+            refuse("clear", "write an empty object into it with <<")
         self._block.clear()
 
     def resize(self, size: int) -> None:

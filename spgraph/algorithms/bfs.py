@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spgraph import binary, monoid, semiring
+from spgraph import binary, loop, monoid, semiring
 from spgraph.algorithms._inputs import as_depth, as_source, of_graph
 from spgraph.vector import Vector
 
@@ -55,11 +55,14 @@ def bfs(A, source: int, *, max_depth: int | None = None) -> Vector:
     max_depth = as_depth("bfs", max_depth)
     level = Vector.from_coo([source], 0, np.int32, size=A.nrows)
     frontier = level.dup()
-    new, reached = level(~level.S, changed=frontier), frontier.vxm(A, any_next)  # written once, run at every level
-    depth = 0
-    while frontier.nvals and depth != max_depth:
-        new << reached  # level<!s(level)> = q any.next A; q = the vertices that are new
-        depth += 1
+    if max_depth == 0:
+        return level
+    with loop() as levels:
+        # level<!s(level)> = q any.next A; q = the vertices that are new
+        level(~level.S, changed=frontier) << frontier.vxm(A, any_next)
+        levels.until(frontier.nvals == 0)
+        if max_depth is not None:
+            levels.until(levels.count == max_depth)
     return level
 
 
@@ -93,9 +96,12 @@ def bfs_parents(A, source: int, *, max_depth: int | None = None) -> Vector:
     max_depth = as_depth("bfs_parents", max_depth)
     parent = Vector.from_coo([source], source, np.int64, size=A.nrows)
     frontier = parent.dup()
-    new, reached = parent(~parent.S, changed=frontier), frontier.vxm(A, semiring.any_secondi)
-    depth = 0
-    while frontier.nvals and depth != max_depth:
-        new << reached  # p<!s(p)> = q any.secondi A; q = the vertices that are new
-        depth += 1
+    if max_depth == 0:
+        return parent
+    with loop() as levels:
+        # p<!s(p)> = q any.secondi A; q = the vertices that are new
+        parent(~parent.S, changed=frontier) << frontier.vxm(A, semiring.any_secondi)
+        levels.until(frontier.nvals == 0)
+        if max_depth is not None:
+            levels.until(levels.count == max_depth)
     return parent

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spgraph import _record
+from spgraph._recording import recorders, refuse
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.near import is_near
 from spgraph.exchange.vector_parts import VectorParts
@@ -33,6 +34,8 @@ def _either(function: Callable, where: Callable | None) -> Callable:
 
     @functools.wraps(function)
     def either(*args: Any, **more: Any) -> Any:
+        if recorders:
+            refuse(name)
         looked_at = args[0] if where is None else where(*args, **more)
         if _record.listener is not None:
             listener = _record.listener

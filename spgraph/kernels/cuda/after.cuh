@@ -147,3 +147,73 @@ template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64
     block_reduce(count, total, op);
     return threadIdx.x == 0;
 }
+
+// ---- loops that need no host ----------------------------------------------------------------
+// A loop is a few kernels that are started again and again, all with arguments that stay the same; what is next says `turn`,
+// and a kernel whose turn it is not ends at once (engine/loops_cuda.py). The last block to finish counts, decides, and so
+// gives the turn to another one. A search that grows: u is one of two lists, or one of two bitmaps.
+#ifdef IN_LOOP
+#define LIST_MASK ((1ull << COUNT_BITS) - 1)
+enum { ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING };
+constexpr int LONG_SHARE = 4;  // as in engine/steps_cuda.py
+
+struct Loop {
+    i64 turn, list, bits, as_list;      // whose turn it is; which list and which bitmap; whether u is the list
+    i64 count, edges, entries;          // of u, of what leaves u (-1: not known), of C
+    i64 steps, most, offers;            // done, at most, and how often a push was started
+    i64 n, stored, occupied, sources;   // positions, entries of A, rows of C and of u that have some
+    i64 room, apart;                    // entries of a list; bytes from one bitmap to the other
+    double push, pull, stop, look;      // costs, see engine.plan.push_limit; `look`: of all rows
+
+    // Edges of u beyond which pulling is cheaper; an entry of C is done at the first that is found.
+    DEVICE double limit() const {
+        const double left = (double)(occupied - entries > 0 ? occupied - entries : 0);
+        const double whole = look + (double)stored * (left / (double)(occupied > 1 ? occupied : 1)) * pull;
+        if (whole <= (double)n * push) return whole / push;
+        const double balanced = (look + sqrt(look * look + 4 * push * left * (double)stored * stop)) / (2 * push);
+        return balanced < whole / push ? balanced : whole / push;
+    }
+    // Whose turn it is, after u's edges or their number have changed. A bitmap that was `listed` is there in both forms.
+    DEVICE void choose(bool listed) {
+        const double expected = edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1));
+        const bool pushes = expected <= limit() && (listed || count <= room);
+        if (!pushes) turn = as_list ? CLEARING : PULLING;
+        else if (!listed) turn = LISTING;
+        else turn = edges * LONG_SHARE >= n ? CLEARING_MARKS : PUSHING;
+        if (listed && pushes) as_list = 1;
+    }
+    // A product is done: so much has been found.
+    DEVICE void next(i64 found, i64 leaving, i64 now, bool listed) {
+        count = found;
+        edges = leaving;
+        entries = now;
+        as_list = listed;
+        steps++;
+        if (found == 0 || steps == most) turn = ENDED;
+        else choose(listed);
+    }
+    DEVICE void heard(volatile u64* host) { host[6] = (u64)++offers; }
+};
+
+DEVICE bool first_thread() { return blockIdx.x == 0 && threadIdx.x == 0; }
+
+// The end of a kernel of a loop, by all threads: `next(loop, two counts)` gives the turn to another one; the host sees how
+// far it is, and in the end what there is.
+template <class A, class Next> DEVICE void turn_over(const A& a, Next next) {
+    if (!last_block(a.result) || threadIdx.x) return;
+    Loop& loop = *(Loop*)a.loop;
+    next(loop, peek(&a.result->count[0]), (i64)peek(&a.result->count[1]));
+    poke(&a.result->count[0], 0);
+    poke(&a.result->count[1], 0);
+    poke(&a.result->ticket, 0);
+    volatile u64* host = a.host;
+    if (loop.turn != ENDED) {
+        host[5] = (u64)(loop.steps << 3 | loop.turn);
+        return;
+    }
+    const i64 told[5] = {loop.count, loop.entries, loop.steps, loop.as_list, loop.as_list ? loop.list : loop.bits};
+    for (int k = 0; k < 5; k++) host[k] = (u64)told[k];
+    __threadfence_system();
+    host[7] = a.sequence;
+}
+#endif

@@ -72,6 +72,7 @@ class CudaDevice(Device):
         self._current = threading.local()  # GPUs that were so before: of this thread's ``with device:``
         self._open()
         self.buffer = ctypes.create_string_buffer(4096)  # the one argument, and where CUDA finds it
+        self.packed = memoryview(self.buffer).cast("B")
         self._argument = ctypes.c_void_p(ctypes.addressof(self.buffer))
         self._arguments = ctypes.addressof(self._argument)
         self._results, self._host = self._memory_for_results(SLOTS * RESULT_WORDS)
@@ -79,7 +80,7 @@ class CudaDevice(Device):
         # addresses of each result's counters and of its place in mapped memory
         offsets = range(0, 8 * SLOTS * RESULT_WORDS, 8 * RESULT_WORDS)
         self.places = [(results_at + offset, host_at + offset) for offset in offsets]
-        self._words = memoryview(cast(Any, self._host.view(np.int64)))  # indexing gives an int, in a third of the time
+        self.words = memoryview(cast(Any, self._host.view(np.int64)))  # indexing gives an int, in a third of the time
         self._typed: dict[Any, np.ndarray] = {}  # the same memory as values of other types
         self._owners: list[Any] = [None] * SLOTS
         self._sequence = 0
@@ -325,11 +326,11 @@ class CudaDevice(Device):
 
     def has(self, slot: int, sequence: int) -> bool:
         """Whether a result's place carries the sequence number."""
-        return self._words[(slot + 1) * RESULT_WORDS - 1] == sequence
+        return self.words[(slot + 1) * RESULT_WORDS - 1] == sequence
 
     def wait(self, slot: int, sequence: int, returns: int, dtype: Any = None) -> list:
         """Poll a result's place until it carries the sequence number; the last result is of `dtype`, if given."""
-        words, first = self._words, slot * RESULT_WORDS
+        words, first = self.words, slot * RESULT_WORDS
         last = first + RESULT_WORDS - 1
         if words[last] != sequence:
             self.counters.waits += 1
@@ -349,13 +350,18 @@ class CudaDevice(Device):
 
     def _wait_long(self, last: int, sequence: int) -> None:
         stop = time.monotonic() + 0.05
-        while self._words[last] != sequence and time.monotonic() < stop:
+        while self.words[last] != sequence and time.monotonic() < stop:
             pass
-        if self._words[last] != sequence:
+        if self.words[last] != sequence:
             with self:
                 self.synchronize()  # raises what went wrong
-            if self._words[last] != sequence:
+            if self.words[last] != sequence:
                 raise RuntimeError(f"{self.name}: a kernel ended without its results")
+
+    def check(self) -> None:
+        """Wait for all that was started, and raise what has gone wrong."""
+        with self:
+            self.synchronize()
 
     # ---- kernels -----------------------------------------------------------------------
     def kernel(self, name: str, consts: dict, ops: dict, *, block: int | None = None, shared: int = 0) -> CudaKernel:

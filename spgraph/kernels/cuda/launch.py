@@ -15,7 +15,7 @@ import numpy as np
 from semirings._cuda import C_TYPES
 from spgraph.kernels.cuda.assemble import Section, assemble
 
-__all__ = ["CudaKernel", "Pending", "describe"]
+__all__ = ["CudaKernel", "Packed", "Pending", "describe"]
 
 _CODES = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
           "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
@@ -23,6 +23,7 @@ _CODES = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "
 _POINTER = {np.dtype(name): (f"{c_type}*", "P") for name, c_type in C_TYPES.items()}
 _ONE = {np.dtype(name): (f"One<{c_type}>", _CODES[name]) for name, c_type in C_TYPES.items()}
 _VALUE = {np.dtype(name): (c_type, _CODES[name]) for name, c_type in C_TYPES.items()}
+MOST_BYTES = 512  # of the arguments of a kernel that is packed
 _PYTHON = {int: _VALUE[np.dtype(np.int64)], bool: _VALUE[np.dtype(np.bool_)], float: _VALUE[np.dtype(np.float64)]}
 
 
@@ -66,6 +67,23 @@ class Pending:
         if self._values is None:
             values = self._device.wait(self._slot, self._sequence, self._returns, self._dtype)
             self._values = [values[0] if self._returns == 1 else tuple(values)]
+
+
+class Packed:
+    """A kernel with its arguments, to be started any number of times."""
+
+    __slots__ = ("_bytes", "_device", "_how")
+
+    def __init__(self, device: Any, function: Any, blocks: int, threads: int):
+        self._device = device
+        self._bytes = device.packed[:MOST_BYTES].tobytes()
+        self._how = function, blocks, threads, 0
+
+    def start(self) -> None:
+        """Start it; the caller holds the device's lock."""
+        device = self._device
+        device.packed[:MOST_BYTES] = self._bytes
+        device.start(*self._how)
 
 
 class CudaKernel:
@@ -156,6 +174,12 @@ class CudaKernel:
                     last = self._find(count, args, ())
                 device.start(last[1], blocks, section.block, self.shared)
         return None
+
+    def pack(self, count: int, args: tuple, pending: Pending, blocks: int) -> Packed:
+        """The same, to be started later, and again and again, with results in the place of `pending`."""
+        with self.device.lock:
+            _, function = self._find(count, args, pending.places())
+            return Packed(self.device, function, blocks, self.section.block)
 
     def _find(self, count: int, args: tuple, places: tuple) -> tuple:
         """The packer and the function for such arguments, which are packed."""

@@ -18,6 +18,9 @@
 // Results: 0: (edges of the output list << 30 | its entries), 1: entries that C has gained. Lists of 2^30 entries or more
 // are not pushed (the engine pulls).
 //
+// LOOPED: one of the kernels of a loop that needs no host (after.cuh): the list is one of two in fidx and oidx, prefix and oprefix,
+// `seen` is two bitmaps, and u's values are those of C (u holds entries that C has got).
+//
 // Constants as in kernels/cpu/push.py, and BITMAP, NEXT, VALUES (ovals are written), FILTER (emit only what KEEP accepts).
 
 #define ROOM 96
@@ -151,7 +154,7 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
 DEVICE R_MULT term_of(const Args& a, const Edge& edge) {
     const i64 source = load(a.fidx + edge.q);
     const i64 i = GLOBAL ? (i64)look(a.row_gid, edge.j) : edge.j, k = GLOBAL ? (i64)look(a.col_gid, source) : source;
-    return MULT(stream(a.avals, A_ISO ? 0 : edge.at), look(a.fvals, U_ISO ? 0 : edge.q), i, k);
+    return MULT(stream(a.avals, A_ISO ? 0 : edge.at), look(a.fvals, U_ISO ? 0 : LOOPED ? source : edge.q), i, k);
 }
 
 // Takes position j, as the first one.
@@ -203,7 +206,7 @@ KERNEL {
 }
 
 //== push_scatter(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, seen, epoch, oidx, ovals,
-//=               oprefix, thunk, row_gid, col_gid) per=32 block=256 returns=2 blocks_per_sm=4
+//=               oprefix, thunk, row_gid, col_gid, loop) per=32 block=256 returns=2 blocks_per_sm=4
 // Combines an entry of C with a term; whether the entry is new or another one now, and its value.
 DEVICE bool combine(const Args& a, i64 j, R_MULT term, E_cvals& now, i64& added) {
     bool fresh = false;
@@ -231,11 +234,9 @@ DEVICE bool may_change(const Args& a, i64 j, R_MULT term) {
     return bits_of(ACC(old, term)) != bits_of(old) || !(C_FULL || differs((R_MULT)IDENTITY, term));
 }
 
-KERNEL {
-    __shared__ Buffer buffers[BLOCK / 32];
-    Buffer& buffer = buffers[threadIdx.x / 32];
+// What there is to do, from C's entries and terms: how many entries C has gained, how many a bitmap.
+DEVICE void scatter(const Args& a, Buffer& buffer, i64& added, i64& listed) {
     int count = 0;
-    i64 added = 0, listed = 0;
     for_edges(a, a.edges, [&](const Edge (&some)[AHEAD]) {
         bool wanted[AHEAD];
         R_MULT terms[AHEAD];
@@ -268,7 +269,36 @@ KERNEL {
         }
     });
     if (count) flush(a, buffer, count);
+}
+
+KERNEL {
+    __shared__ Buffer buffers[BLOCK / 32];
+    Buffer& buffer = buffers[threadIdx.x / 32];
+    i64 added = 0, listed = 0;
+#ifdef IN_LOOP
+    Loop& loop = *(Loop*)a.loop;
+    if (first_thread() && !BITMAP) loop.heard(a.host);
+    if (peek(&loop.turn) != (BITMAP ? MARKING : PUSHING)) return;
+    Args now = a;
+    now.n = loop.count;
+    now.edges = loop.edges;
+    now.fidx += loop.list * loop.room;
+    now.prefix += loop.list * loop.room;
+    now.oidx += (1 - loop.list) * loop.room;
+    now.oprefix += (1 - loop.list) * loop.room;
+    scatter(now, buffer, added, listed);
+#else
+    scatter(a, buffer, added, listed);
+#endif
     if constexpr (BITMAP) tally(a.result, 0, listed);
     if constexpr (!C_FULL) tally(a.result, 1, added);
+#ifdef IN_LOOP
+    turn_over(a, [](Loop& loop, u64 packed, i64 gained) {
+        if constexpr (BITMAP) loop.bits = 0;
+        else loop.list = 1 - loop.list;
+        loop.next((i64)(packed & LIST_MASK), (i64)(packed >> COUNT_BITS), loop.entries + gained, !BITMAP);
+    });
+#else
     publish(a);
+#endif
 }

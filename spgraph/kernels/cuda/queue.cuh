@@ -74,7 +74,7 @@ KERNEL {
     publish(a);
 }
 
-//== list(begin, present, vals, oidx, ovals, oprefix) returns=1
+//== list(begin, present, vals, oidx, ovals, oprefix, loop) returns=1
 // The entries of a bitmap as such a list. A lane looks at 16 positions, a warp has one atomic for its 512.
 DEVICE u32 sixteen(const Args& a, i64 first) {
     u32 bits = 0;
@@ -88,7 +88,7 @@ DEVICE u32 sixteen(const Args& a, i64 first) {
     for (int k = 0; k < 16 && first + k < a.n; k++) bits |= (u32)(load(a.present + first + k) != 0) << k;
     return bits;
 }
-KERNEL {
+DEVICE void list_entries(const Args& a) {
     const i64 steps = (a.n + 511) / 512;
     for (i64 step = item(32); step < steps; step += items(32)) {
         const i64 first = 512 * step + 16 * lane();
@@ -110,5 +110,44 @@ KERNEL {
             edges += length_of(a, row);
         }
     }
+}
+KERNEL {
+#ifdef IN_LOOP
+    Loop& loop = *(Loop*)a.loop;
+    if (peek(&loop.turn) != LISTING) return;
+    Args now = a;
+    now.present += loop.bits * loop.apart;
+    list_entries(now);
+    turn_over(a, [](Loop& loop, u64 packed, i64) {
+        loop.list = 0;
+        loop.edges = (i64)(packed >> COUNT_BITS);
+        loop.choose(true);
+    });
+#else
+    list_entries(a);
     publish(a);
+#endif
+}
+
+//== clear(bits, loop) returns=1
+// Of a loop (after.cuh): the first of two bitmaps becomes empty.
+KERNEL {
+    const i64 turn = peek(&((Loop*)a.loop)->turn);
+    if (turn != CLEARING && turn != CLEARING_MARKS) return;
+    u32* words = (u32*)a.bits;
+    for (i64 k = thread_number(); k < a.n; k += thread_count()) words[k] = 0;
+    turn_over(a, [](Loop& loop, u64, i64) { loop.turn = loop.turn == CLEARING ? SPREADING : MARKING; });
+}
+
+//== spread(fidx, bits, loop) returns=1
+// Of a loop: and then what the list says, for a pull.
+KERNEL {
+    Loop& loop = *(Loop*)a.loop;
+    if (peek(&loop.turn) != SPREADING) return;
+    const auto* list = a.fidx + loop.list * loop.room;
+    for (i64 q = thread_number(); q < loop.count; q += thread_count()) a.bits[list[q]] = 1;
+    turn_over(a, [](Loop& loop, u64, i64) {
+        loop.bits = 0;
+        loop.turn = PULLING;
+    });
 }
