@@ -14,6 +14,7 @@ position (10 with 64-bit positions).
 from __future__ import annotations
 
 import math
+import struct
 import time
 from typing import Any
 
@@ -25,19 +26,24 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, MaskView
 from spgraph.engine.plan import GPU_COSTS
-from spgraph.engine.product import occupied_rows
+from spgraph.engine.product import expected_edges, occupied_rows
 from spgraph.engine.products_cuda import CudaProduct
 from spgraph.engine.queues_cuda import counts_edges, queue
 from spgraph.engine.steps_cuda import LONG_SHARE, NO_THUNK
+from spgraph.engine.vector_products import edges_limit
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 
 __all__ = ["grow"]
 
 ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING = range(8)  # as in after.cuh
-AHEAD = 3  # rounds that are started before the host knows what the first of them did
+AHEAD = 2  # rounds that are started before the host knows what the first of them did
 PUSHES, PUSHES_AHEAD = 16, 32  # of a long row of pushes: started at a time, and at most before the host knows
 STEADY = 8  # levels after which a row of pushes is long
 ALIGNED = 256  # bytes
+THREADS = 256  # of a block
+LEAST_ROOM = 1024
+LIMIT = 1 << 62
+STATE = struct.Struct("@16q4d")
 PROGRESS, HEARD, WORDS = 5, 6, 8  # of a result's place: what after.cuh writes there
 PATIENCE = 0.05  # seconds of polling before the host looks for errors
 UNHEARD = 1000  # kernels started since something was done: then nothing will be
@@ -46,53 +52,120 @@ UNHEARD = 1000  # kernels started since something was done: then nothing will be
 def grow(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool, known: bool,
          most: int | None) -> int:
     """See `engine.loops.grow`."""
-    if not _suits(out, A, transposed, u, semiring) or most == 0:
+    if most == 0 or not _suits(out, A, u, semiring):
         return 0
-    search = _Search(out, A, transposed, u, semiring, flipped)
-    if not known and "u" in search.product.term.uses:
+    for block in (out, u):
+        if block.partition is not A.rows:
+            block.rehome(A.rows)
+    key = "loop", semiring, transposed, flipped, out.dtype
+    program = A.steps.get(key)
+    if program is None or not program.fits(A, transposed):
+        program = A.steps[key] = _Program(out, A, transposed, u, semiring, flipped)
+    if not known and program.reads_u:
         return 0
-    return search.run(most)
+    return _Search(program, out, A, transposed, u).run(most)
 
 
-def _suits(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring) -> bool:
+def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, semiring) -> bool:
     """Whether the loop can be run here and now."""
-    if out.device.on_host or _record.listener is not None or context.current().direction != "auto":
+    if _record.listener is not None or context.current().direction != "auto":
         return False
-    inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
     if not (A.width == 1 and not A.most and semiring.monoid.terminal_any and A.rows is A.cols and A.has_transpose):
         return False
     if not (0 < A.nvals < MOST_EDGES and A.nrows == A.ncols <= COUNT_MASK and u.dtype is out.dtype):
         return False
-    return (u is not out and u.partition is inner and out.partition is outer and 0 < out.nvals < out.size
-            and 0 < u.nvals < u.size)
+    return u is not out and 0 < out.nvals < out.size and 0 < u.nvals < u.size
+
+
+class _Program:
+    """The kernels of a statement, as the matrix keeps them: its arrays, not its block, which keeps them in turn."""
+
+    __slots__ = ("_columns", "_kernels", "_many", "_pull_ids", "_push_ids", "_rows", "reads_u")
+
+    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool):
+        rows, columns = A.oriented(not transposed), A.oriented(transposed)
+        product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped, u,
+                              None, False, True)
+        device, dtype = product.device, out.dtype
+        self.reads_u = "u" in product.term.uses
+        self._rows, self._columns = _arrays(rows), _arrays(columns)
+        self._push_ids, self._pull_ids = product.ids(rows, swap=True), product.ids(columns)
+        self._many = device.multiprocessors
+        same = {"CHANGED": True, "C_FULL": False, "LOOPED": True, "U_ISO": False}
+        kernels = [_kernel(device, "list", VALUES=False), _kernel(device, "clear"), _kernel(device, "spread")]
+        for bitmap in (False, True):
+            key = ("loop push", *product.key(rows), dtype, bitmap)
+            kernels.append(product.kernel(key, "push.push_scatter", rows, dtype, GROWS=True, BITMAP=bitmap,
+                                          FILTER=False, NEXT=True, VALUES=False, **same))
+        product.view = MaskView("sc", EMPTY_BITS, EMPTY_BITS, -1)
+        counts = counts_edges(columns)
+        key = ("loop pull", *product.key(columns), dtype, counts)
+        kernels.append(product.kernel(key, "pull.pull_until", columns, dtype, U_FULL=False, REPLACE=False, ACCUM=True,
+                                      C_ISO=False, FRESH=False, CHVALS=False, NEXT=counts, HOT=0, HALVED=0, RUNS=1,
+                                      BY_ROW="i" in product.term.uses, MOST=0, **same))
+        self._kernels = kernels
+
+    def fits(self, A: MatrixBlock, transposed: bool) -> bool:
+        """Whether the matrix is stored as it was."""
+        return all(now is then for block, arrays in ((A.oriented(not transposed), self._rows),
+                                                     (A.oriented(transposed), self._columns))
+                   for now, then in zip(_arrays(block), arrays))
+
+    def pack(self, lists: Any, sums: Any, bits: Any, apart: int, out: VectorBlock, loop: Any, pending: Any) -> list:
+        """All kernels with their arguments, in the order in which a level may need them."""
+        present, values, size, many = out.present, out.values, out.size, self._many
+        begin, indices, entries = self._rows
+        listing, clear, spread, push, mark, pull = self._kernels
+        pushed = (sums, 0, begin, lists, values, indices, entries, EMPTY_BITS, EMPTY_BITS, present, values, bits, 1,
+                  lists, EMPTY_BITS, sums, NO_THUNK, *self._push_ids, loop)
+        pulled = (*self._columns, bits, values, present, EMPTY_BITS, present, values, EMPTY_BITS, bits, EMPTY_BITS,
+                  *self._pull_ids, loop)
+        return [
+            listing.pack(size, (begin, bits, EMPTY_BITS, lists, EMPTY_BITS, sums, loop), pending,
+                         _blocks(size // 16, 8 * many)),
+            clear.pack(apart // 4, (bits, loop), pending, _blocks(apart // 4, 8 * many)),
+            spread.pack(0, (lists, bits, loop), pending, _blocks(size // LONG_SHARE, 4 * many)),
+            push.pack(0, pushed, pending, 4 * many),
+            mark.pack(0, pushed, pending, 4 * many),
+            pull.pack(size, pulled, pending, _blocks(size, 8 * many)),
+        ]
+
+
+def _arrays(A: MatrixBlock) -> tuple:
+    return A.indptr, A.indices, A.values
+
+
+def _blocks(items: int, most: int) -> int:
+    """A thread for each item, but no more blocks than `most`."""
+    return max(min(-(-items // THREADS), most), 1)
 
 
 class _Search:
-    """The kernels of a search, and what they work on."""
+    """What the kernels of a search work on."""
 
-    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool):
+    def __init__(self, program: _Program, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock):
+        self.program = program
         self.out, self.u = out.writable_bitmap(), u
         self.device: Any = out.device
-        self.rows, self.columns = A.oriented(not transposed), A.oriented(transposed)  # to push, to pull
-        self.occupied, self.sources = occupied_rows(A, transposed), self.rows.occupied
+        self.A, self.transposed, self.rows = A, transposed, A.oriented(not transposed)
+        self.occupied = occupied_rows(A, transposed)
         xp, size = self.device.xp, out.size
-        self.room = max(size // LONG_SHARE, min(size, 1024))
+        self.room = max(size // LONG_SHARE, min(size, LEAST_ROOM))
         self.apart = -(-size // ALIGNED) * ALIGNED
         self.lists = xp.empty(2 * self.room, index_dtype(size))
         self.sums = xp.empty(2 * self.room, np.int64)
         self.bits = xp.empty(2 * self.apart, np.uint8)
-        self.product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring,
-                                   flipped, u, None, False, True)
 
     def run(self, most: int | None) -> int:
         """All levels; returns how many."""
         device = self.device
-        turn, edges = self._begin()
-        loop = device.xp.asarray(self._state(turn, edges, math.inf if most is None else most))
+        state = self._state(*self._begin(), LIMIT if most is None else min(most, LIMIT))
+        loop = device.xp.empty(len(state) // 8, np.int64)
         with device.lock:
+            device.put_bytes(loop, state)
             pending = device.expect(5, None)
             try:
-                kernels = self._kernels(loop, pending)
+                kernels = self.program.pack(self.lists, self.sums, self.bits, self.apart, self.out, loop, pending)
                 self._drive(kernels, pending)
             except BaseException:
                 device.expect_no_more(pending)
@@ -104,57 +177,26 @@ class _Search:
 
     def _begin(self) -> tuple[int, int]:
         """u becomes the first list or bitmap; whose turn it is, and the edges that leave u (-1: not counted)."""
-        u, device = self.u, self.device
-        listed = u.format == "sparse" and u.nvals <= self.room
-        made = queue(u, self.rows, math.inf) if listed else None
-        if made is None:
-            u.to_bitmap()
-            device.copy_into(self.bits, 0, u.present)
-            return (LISTING if u.nvals <= self.room else PULLING), -1
-        prefix, edges = made
-        device.copy_into(self.lists, 0, u.indices)
-        device.copy_into(self.sums, 0, prefix[:u.nvals])
-        return (CLEARING_MARKS if edges * LONG_SHARE >= self.out.size else PUSHING), edges
+        u, device, rows, size = self.u, self.device, self.rows, self.out.size
+        limit: Any = edges_limit(self.A, self.transposed, size - self.out.nvals, True, u, False, None, True)
+        made = queue(u, rows, math.inf) if u.format == "sparse" and u.nvals <= self.room else None
+        if made is not None:
+            prefix, edges = made
+            device.copy_into(self.lists, 0, u.indices)
+            device.copy_into(self.sums, 0, prefix[:u.nvals])
+            marked = edges * LONG_SHARE >= size
+            return (CLEARING if edges > limit else CLEARING_MARKS if marked else PUSHING), edges
+        u.to_bitmap()
+        device.copy_into(self.bits, 0, u.present)
+        listed = u.nvals <= self.room and expected_edges(u, self.A, not self.transposed) <= limit
+        return (LISTING if listed else PULLING), -1
 
-    def _state(self, turn: int, edges: int, most: float) -> np.ndarray:
+    def _state(self, turn: int, edges: int, most: int) -> bytes:
         """`struct Loop`."""
         out, u, costs = self.out, self.u, GPU_COSTS
-        whole = [turn, 0, 0, edges >= 0, u.nvals, edges, out.nvals, 0, min(most, 1 << 62), 0,
-                 out.size, self.rows.nvals, self.occupied, self.sources, self.room, self.apart]
-        real = [costs.push, costs.pull, costs.stop, out.size * costs.look + costs.start]
-        return np.concatenate([np.array(whole, np.int64), np.array(real).view(np.int64)])
-
-    def _kernels(self, loop: Any, pending: Any) -> list:
-        """In the order in which a level may need them: the list is made, bits are cleared, set; push, push, pull."""
-        product, out, device = self.product, self.out, self.device
-        rows, columns, dtype = self.rows, self.columns, out.dtype
-        lists, sums, bits, size = self.lists, self.sums, self.bits, out.size
-        per_multiprocessor = device.multiprocessors
-        push = []
-        for bitmap in (False, True):
-            key = ("loop push", *product.key(rows), dtype, bitmap)
-            kernel = product.kernel(key, "push.push_scatter", rows, dtype, CHANGED=True, C_FULL=False, GROWS=True,
-                                    BITMAP=bitmap, FILTER=False, NEXT=True, VALUES=False, LOOPED=True, U_ISO=False)
-            args = (sums, 0, rows.indptr, lists, out.values, rows.indices, rows.values, EMPTY_BITS, EMPTY_BITS,
-                    out.present, out.values, bits, 1, lists, EMPTY_BITS, sums, NO_THUNK,
-                    *product.ids(rows, swap=True), loop)
-            push.append(kernel.pack(0, args, pending, 4 * per_multiprocessor))
-        product.view = MaskView("sc", out.present, EMPTY_BITS, -1)
-        counts = counts_edges(columns)
-        key = ("loop pull", *product.key(columns), dtype, counts)
-        kernel = product.kernel(key, "pull.pull_until", columns, dtype, U_FULL=False, REPLACE=False, ACCUM=True,
-                                C_FULL=False, C_ISO=False, FRESH=False, CHANGED=True, CHVALS=False, NEXT=counts, HOT=0,
-                                HALVED=0, RUNS=1, BY_ROW="i" in product.term.uses, MOST=0, LOOPED=True, U_ISO=False)
-        args = (columns.indptr, columns.indices, columns.values, bits, out.values, out.present, EMPTY_BITS, out.present,
-                out.values, EMPTY_BITS, bits, EMPTY_BITS, *product.ids(columns), loop)
-        pull = kernel.pack(size, args, pending, min(-(-size // 256), 8 * per_multiprocessor))
-        words = self.apart // 4
-        few, many = (min(-(-items // 256), 8 * per_multiprocessor) for items in (-(-size // 16), words))
-        listing = _kernel(device, "list", VALUES=False).pack(
-            size, (rows.indptr, bits, EMPTY_BITS, lists, EMPTY_BITS, sums, loop), pending, few)
-        clear = _kernel(device, "clear").pack(words, (bits, loop), pending, many)
-        spread = _kernel(device, "spread").pack(0, (lists, bits, loop), pending, 4 * per_multiprocessor)
-        return [listing, clear, spread, *push, pull]
+        return STATE.pack(turn, 0, 0, edges >= 0, u.nvals, edges, out.nvals, 0, most, 0, out.size, self.rows.nvals,
+                          self.occupied, self.rows.occupied, self.room, self.apart, costs.push, costs.pull, costs.stop,
+                          out.size * costs.look + costs.start)
 
     def _drive(self, kernels: list, pending: Any) -> None:
         """Start kernels until the search has ended: all in turns, or pushes where nothing else has been for long."""

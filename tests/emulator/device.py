@@ -104,6 +104,10 @@ class EmulatedDevice(CudaDevice):
     def _beside(self) -> tuple[Any, Any]:
         return STREAM, self.event()
 
+    def put_bytes(self, target: Any, content: bytes) -> None:
+        """Write into an array."""
+        target[:] = xp.asarray(np.frombuffer(content, target.dtype))
+
     def copy_into(self, target: Any, at: int, source: Any) -> None:
         """Elements of one array into another."""
         target[at : at + source.size] = source

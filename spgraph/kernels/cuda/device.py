@@ -24,7 +24,8 @@ __all__ = ["Counters", "CudaDevice", "cuda_device"]
 SLOTS = 256  # results that may be under way at once
 RESULT_WORDS = 8  # 64-bit words of `struct Result`, and of its place in mapped memory
 ALREADY_ENABLED = 704  # CUDA's number of that error
-ON_DEVICE = 3  # its number of a copy from device memory to device memory
+TO_DEVICE, ON_DEVICE = 1, 3  # its numbers of copies from the host and within the device
+STAGED = 512  # bytes that `put_bytes` takes at most
 FEW = 16  # elements that steer a choice, or are single ones of the caller's
 
 
@@ -234,6 +235,19 @@ class CudaDevice(Device):
     def clear(self, array: Any) -> None:
         """Zeros, by the stream's turn."""
         self._memset(array.data.ptr, 0, array.nbytes, self._stream().ptr)
+
+    def put_bytes(self, target: Any, content: bytes) -> None:
+        """Write up to `STAGED` bytes into an array, by the stream's turn.
+
+        The caller holds the lock until a kernel after it has been waited for: they go through one place of the host.
+        """
+        staged = self._staged
+        staged[:len(content)] = np.frombuffer(content, np.uint8)
+        self._memcpy(target.data.ptr, staged.ctypes.data, len(content), TO_DEVICE, self._stream().ptr)
+
+    @functools.cached_property
+    def _staged(self) -> np.ndarray:
+        return self._pinned(STAGED, np.dtype(np.uint8))
 
     def copy_into(self, target: Any, at: int, source: Any) -> None:
         """Elements of one array of this device into another one of the same type, from place `at` on."""

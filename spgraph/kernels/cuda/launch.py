@@ -178,8 +178,10 @@ class CudaKernel:
     def pack(self, count: int, args: tuple, pending: Pending, blocks: int) -> Packed:
         """The same, to be started later, and again and again, with results in the place of `pending`."""
         with self.device.lock:
-            _, function = self._find(count, args, pending.places())
-            return Packed(self.device, function, blocks, self.section.block)
+            last, places = self._last, pending.places()
+            if last is None or not last[0](self.device.buffer, count, args, *places):
+                last = self._find(count, args, places)
+            return Packed(self.device, last[1], blocks, self.section.block)
 
     def _find(self, count: int, args: tuple, places: tuple) -> tuple:
         """The packer and the function for such arguments, which are packed."""
