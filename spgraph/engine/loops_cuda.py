@@ -32,18 +32,20 @@ from spgraph.engine.queues_cuda import counts_edges, queue
 from spgraph.engine.steps_cuda import LONG_SHARE, NO_THUNK
 from spgraph.engine.vector_products import edges_limit
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
+from spgraph.kernels.cuda.launch import MOST_BYTES
 
 __all__ = ["grow"]
 
 ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING = range(8)  # as in after.cuh
-AHEAD = 2  # rounds that are started before the host knows what the first of them did
-PUSHES, PUSHES_AHEAD = 16, 32  # of a long row of pushes: started at a time, and at most before the host knows
+FEW = 8  # with the turn: few edges leave u
+PUSH = 3  # the place of that kernel in a round
+ROUNDS, PUSHES = 2, 32  # rounds, or pushes of a long row of them, that are started together, half of them ahead
 STEADY = 8  # levels after which a row of pushes is long
 ALIGNED = 256  # bytes
 THREADS = 256  # of a block
 LEAST_ROOM = 1024
 LIMIT = 1 << 62
-STATE = struct.Struct("@16q4d")
+STATE = struct.Struct("@17q4d")  # `struct Loop`
 PROGRESS, HEARD, WORDS = 5, 6, 8  # of a result's place: what after.cuh writes there
 PATIENCE = 0.05  # seconds of polling before the host looks for errors
 UNHEARD = 1000  # kernels started since something was done: then nothing will be
@@ -80,7 +82,8 @@ def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, semiring) -> bool:
 class _Program:
     """The kernels of a statement, as the matrix keeps them: its arrays, not its block, which keeps them in turn."""
 
-    __slots__ = ("_columns", "_kernels", "_many", "_pull_ids", "_push_ids", "_rows", "reads_u")
+    __slots__ = ("_columns", "_functions", "_graphs", "_kernels", "_many", "_pull_ids", "_push_ids", "_rows",
+                 "_stream", "_table", "reads_u")
 
     def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool):
         rows, columns = A.oriented(not transposed), A.oriented(transposed)
@@ -104,6 +107,10 @@ class _Program:
                                       C_ISO=False, FRESH=False, CHVALS=False, NEXT=counts, HOT=0, HALVED=0, RUNS=1,
                                       BY_ROW="i" in product.term.uses, MOST=0, **same))
         self._kernels = kernels
+        self._table = device.xp.empty(len(kernels) * MOST_BYTES + STATE.size, np.uint8)
+        self._functions: Any = None
+        self._graphs: Any = None
+        self._stream: Any = None
 
     def fits(self, A: MatrixBlock, transposed: bool) -> bool:
         """Whether the matrix is stored as it was."""
@@ -111,24 +118,42 @@ class _Program:
                                                      (A.oriented(transposed), self._columns))
                    for now, then in zip(_arrays(block), arrays))
 
-    def pack(self, lists: Any, sums: Any, bits: Any, apart: int, out: VectorBlock, loop: Any, pending: Any) -> list:
-        """All kernels with their arguments, in the order in which a level may need them."""
-        present, values, size, many = out.present, out.values, out.size, self._many
+    def load(self, search: _Search, pending: Any) -> tuple[Any, Any]:
+        """Tell the kernels what they work on; the graph of some rounds, and one of many pushes."""
+        out, size, many, device = search.out, search.out.size, self._many, search.device
+        lists, sums, bits, apart = search.lists, search.sums, search.bits, search.apart
+        present, values = out.present, out.values
         begin, indices, entries = self._rows
-        listing, clear, spread, push, mark, pull = self._kernels
         pushed = (sums, 0, begin, lists, values, indices, entries, EMPTY_BITS, EMPTY_BITS, present, values, bits, 1,
-                  lists, EMPTY_BITS, sums, NO_THUNK, *self._push_ids, loop)
+                  lists, EMPTY_BITS, sums, NO_THUNK, *self._push_ids)
         pulled = (*self._columns, bits, values, present, EMPTY_BITS, present, values, EMPTY_BITS, bits, EMPTY_BITS,
-                  *self._pull_ids, loop)
-        return [
-            listing.pack(size, (begin, bits, EMPTY_BITS, lists, EMPTY_BITS, sums, loop), pending,
-                         _blocks(size // 16, 8 * many)),
-            clear.pack(apart // 4, (bits, loop), pending, _blocks(apart // 4, 8 * many)),
-            spread.pack(0, (lists, bits, loop), pending, _blocks(size // LONG_SHARE, 4 * many)),
-            push.pack(0, pushed, pending, 4 * many),
-            mark.pack(0, pushed, pending, 4 * many),
-            pull.pack(size, pulled, pending, _blocks(size, 8 * many)),
+                  *self._pull_ids)
+        listing, clear, spread, push, mark, pull = self._kernels
+        packed = [  # in the order in which a level may need them
+            listing.pack(size, (begin, bits, EMPTY_BITS, lists, EMPTY_BITS, sums), pending),
+            clear.pack(apart // 4, (bits,), pending),
+            spread.pack(0, (lists, bits), pending),
+            push.pack(0, pushed, pending),
+            mark.pack(0, pushed, pending),
+            pull.pack(size, pulled, pending),
         ]
+        stream = device.stream_number()
+        if self._stream not in (None, stream):
+            device.check()  # kernels that another stream has started do not see the next loop
+        self._stream = stream
+        state = STATE.pack(*search.state, pending.places()[1], *search.costs)
+        device.put_bytes(self._table, b"".join([*(one.arguments for one in packed), state]))
+        functions = [one.function for one in packed]
+        if functions != self._functions:
+            blocks = [_blocks(size // 16, 8 * many), _blocks(apart // 4, 8 * many), _blocks(size // LONG_SHARE, 4 * many),
+                      4 * many, 4 * many, _blocks(size, 8 * many)]
+            first = device.pointer(self._table)
+            places = [(first + MOST_BYTES * k, first + MOST_BYTES * len(functions)) for k in range(len(functions))]
+            together = [(*how, THREADS, where) for *how, where in zip(functions, blocks, places)]
+            self._graphs = (device.graph(together * ROUNDS),
+                            device.graph([(functions[PUSH], many, THREADS, places[PUSH])] * PUSHES))
+            self._functions = functions
+        return self._graphs
 
 
 def _arrays(A: MatrixBlock) -> tuple:
@@ -155,18 +180,16 @@ class _Search:
         self.lists = xp.empty(2 * self.room, index_dtype(size))
         self.sums = xp.empty(2 * self.room, np.int64)
         self.bits = xp.empty(2 * self.apart, np.uint8)
+        self.costs = GPU_COSTS.push, GPU_COSTS.pull, GPU_COSTS.stop, size * GPU_COSTS.look + GPU_COSTS.start
 
     def run(self, most: int | None) -> int:
         """All levels; returns how many."""
         device = self.device
-        state = self._state(*self._begin(), LIMIT if most is None else min(most, LIMIT))
-        loop = device.xp.empty(len(state) // 8, np.int64)
+        self.state = self._state(*self._begin(), LIMIT if most is None else min(most, LIMIT))
         with device.lock:
-            device.put_bytes(loop, state)
             pending = device.expect(5, None)
             try:
-                kernels = self.program.pack(self.lists, self.sums, self.bits, self.apart, self.out, loop, pending)
-                self._drive(kernels, pending)
+                self._drive(*self.program.load(self, pending), pending)
             except BaseException:
                 device.expect_no_more(pending)
                 raise
@@ -191,39 +214,34 @@ class _Search:
         listed = u.nvals <= self.room and expected_edges(u, self.A, not self.transposed) <= limit
         return (LISTING if listed else PULLING), -1
 
-    def _state(self, turn: int, edges: int, most: int) -> bytes:
-        """`struct Loop`."""
-        out, u, costs = self.out, self.u, GPU_COSTS
-        return STATE.pack(turn, 0, 0, edges >= 0, u.nvals, edges, out.nvals, 0, most, 0, out.size, self.rows.nvals,
-                          self.occupied, self.rows.occupied, self.room, self.apart, costs.push, costs.pull, costs.stop,
-                          out.size * costs.look + costs.start)
+    def _state(self, turn: int, edges: int, most: int) -> tuple:
+        """What `struct Loop` begins with."""
+        out, u = self.out, self.u
+        return (turn, 0, 0, edges >= 0, u.nvals, edges, out.nvals, 0, most, 0, out.size, self.rows.nvals, self.occupied,
+                self.rows.occupied, self.room, self.apart)
 
-    def _drive(self, kernels: list, pending: Any) -> None:
-        """Start kernels until the search has ended: all in turns, or pushes where nothing else has been for long."""
+    def _drive(self, rounds: Any, pushes: Any, pending: Any) -> None:
+        """Start kernels until the search has ended: all in turns, or pushes where few edges have been pushed for long."""
         device = self.device
         words, first = device.words, pending.slot * WORDS
         words[first + PROGRESS] = words[first + HEARD] = 0
-        pushed = kernels[3]
-        started = before = told = 0
-        looked, turn, since = time.monotonic(), -1, 0
+        started = before = told = since = 0
+        kind, looked = -1, time.monotonic()
         while not pending.ready():
             if words[first + PROGRESS] != told:
                 told, before = words[first + PROGRESS], started
             elif started - before > UNHEARD:
-                raise RuntimeError(f"{device.name}: a loop does not go on after {told >> 3} steps, turn {told & 7}")
-            steps = told >> 3
-            if told & 7 != turn:
-                turn, since = told & 7, steps
+                raise RuntimeError(f"{device.name}: a loop does not go on after {told >> 4} steps, turn {told & 7}")
+            if told & 15 != kind:
+                kind, since = told & 15, told >> 4
             waiting = started - words[first + HEARD]
-            steady = turn == PUSHING and steps - since >= STEADY
-            if steady and waiting <= PUSHES_AHEAD - PUSHES:
-                for _ in range(PUSHES):
-                    pushed.start()
+            steady = kind == FEW | PUSHING and (told >> 4) - since >= STEADY
+            if steady and waiting < PUSHES:
+                device.start_graph(pushes)
                 started += PUSHES
-            elif not steady and waiting < AHEAD:
-                for kernel in kernels:
-                    kernel.start()
-                started += 1
+            elif not steady and waiting < ROUNDS:
+                device.start_graph(rounds)
+                started += ROUNDS
             else:
                 if time.monotonic() - looked > PATIENCE:
                     device.check()

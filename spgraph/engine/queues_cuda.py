@@ -73,8 +73,7 @@ def _made(u: VectorBlock, A: MatrixBlock, limit: float, edges: int | None) -> tu
     indices, prefix = xp.empty(count, index_dtype(u.size)), xp.empty(count, np.int64)
     values = EMPTY_BITS if iso else xp.empty(count, u.dtype)
     entries = u.indices if listed else u.present
-    args = (A.indptr, entries, u.values, indices, values, prefix)
-    later = kernel(count, args) if listed else kernel(u.size, (*args, EMPTY_BITS))  # it is in no loop
+    later = kernel(count if listed else u.size, (A.indptr, entries, u.values, indices, values, prefix))
     if edges is None:
         edges = unpacked(later.get()[0])[1]
     if listed or edges <= limit:

@@ -25,7 +25,6 @@ CLUSTER = 2  # multiprocessors side by side; see `products_cuda.Hot`
 NO_THUNK = np.int8(0)
 KEPT = 1000  # values that stand for all
 EMPTY_INDICES = np.empty(0, np.int32)
-NO_LOOP = EMPTY_BITS
 
 
 class _Step:
@@ -121,7 +120,7 @@ class PushStep(_Step):
         count, blocks, kernel = u.nvals, blocks_for(edges, device), self._kernel
         args = (prefix, edges, A.indptr, u.indices, u.values, self._indices, self._values, view.present, view.values,
                 EMPTY_BITS if full else bits, values)
-        more = (thunk if self.early else NO_THUNK, *self._ids, NO_LOOP)
+        more = (thunk if self.early else NO_THUNK, *self._ids)
         single = self.single(A, u)
         if self.bitmap:
             found = device.xp.zeros(size, np.uint8)
@@ -223,7 +222,7 @@ class PullStep(_Step):
                 view.values, present, values, before, bits, new_values, *self._ids)
         shares = self._shares
         if shares is None:
-            later = self._kernel(A.nrows, (*args, NO_LOOP))
+            later = self._kernel(A.nrows, args)
         else:
             pieces, runs = shares.pieces * A.width, () if A.width > 1 else (self._runs,)
             partials, founds = empty(pieces, self._term.dtype), empty(pieces, np.uint8)

@@ -13,7 +13,7 @@ import numpy as np
 from emulator import xp
 from emulator.array import Counts, counts, pool
 from emulator.kernels import compile_kernel
-from spgraph.kernels.cuda.device import CudaDevice
+from spgraph.kernels.cuda.device import PLACES, CudaDevice
 from spgraph.kernels.memory import Memory
 
 __all__ = ["EmulatedDevice", "emulated_device"]
@@ -103,6 +103,17 @@ class EmulatedDevice(CudaDevice):
     @functools.cached_property
     def _beside(self) -> tuple[Any, Any]:
         return STREAM, self.event()
+
+    def graph(self, launches: list[tuple]) -> list[tuple]:
+        """The launches themselves."""
+        return launches
+
+    def start_graph(self, graph: list[tuple]) -> None:
+        """Run them."""
+        self.counters.launches += 1
+        for function, blocks, threads, places in graph:
+            PLACES.pack_into(self.buffer, 0, *places)
+            function(blocks, threads, ctypes.addressof(self.buffer))
 
     def put_bytes(self, target: Any, content: bytes) -> None:
         """Write into an array."""

@@ -149,13 +149,15 @@ template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64
 }
 
 // ---- loops that need no host ----------------------------------------------------------------
-// A loop is a few kernels that are started again and again, all with arguments that stay the same; what is next says `turn`,
-// and a kernel whose turn it is not ends at once (engine/loops_cuda.py). The last block to finish counts, decides, and so
-// gives the turn to another one. A search that grows: u is one of two lists, or one of two bitmaps.
+// A loop is a few kernels that are started again and again; what is next says `turn`, and a kernel whose turn it is not ends at
+// once (engine/loops_cuda.py). The last block to finish counts, decides, and so gives the turn to another one. Arguments lie
+// in the GPU's memory, so that what starts the kernels stays the same for all loops. A search that grows: u is one of two
+// lists, or one of two bitmaps.
 #ifdef IN_LOOP
 #define LIST_MASK ((1ull << COUNT_BITS) - 1)
 enum { ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING };
 constexpr int LONG_SHARE = 4;  // as in engine/steps_cuda.py
+constexpr i64 FEW_EDGES = 1 << 16;
 
 struct Loop {
     i64 turn, list, bits, as_list;      // whose turn it is; which list and which bitmap; whether u is the list
@@ -163,6 +165,7 @@ struct Loop {
     i64 steps, most, offers;            // done, at most, and how often a push was started
     i64 n, stored, occupied, sources;   // positions, entries of A, rows of C and of u that have some
     i64 room, apart;                    // entries of a list; bytes from one bitmap to the other
+    i64 host;                           // address of the result's place in the host's memory
     double push, pull, stop, look;      // costs, see engine.plan.push_limit; `look`: of all rows
 
     // Edges of u beyond which pulling is cheaper; an entry of C is done at the first that is found.
@@ -192,23 +195,41 @@ struct Loop {
         if (found == 0 || steps == most) turn = ENDED;
         else choose(listed);
     }
-    DEVICE void heard(volatile u64* host) { host[6] = (u64)++offers; }
+    // By one thread, whenever a push is started.
+    DEVICE void heard() { ((volatile u64*)host)[6] = (u64)++offers; }
 };
+
+// A section says before KERNEL whose turn it has: ``bool has_turn(Loop&)``.
+struct Where {
+    const Args* arguments;
+    Loop* loop;
+};
+#undef KERNEL
+#define KERNEL                                                                                                      \
+    DEVICE void run(const Args& a, Loop& loop);                                                                     \
+    extern "C" __global__ void __launch_bounds__(BLOCK) NAME(const __grid_constant__ Where where) {                 \
+        __shared__ Args arguments;                                                                                  \
+        if (!has_turn(*where.loop)) return;                                                                         \
+        static_assert(sizeof(Args) <= 8 * BLOCK, "a word for each thread");                                         \
+        if (threadIdx.x < sizeof(Args) / 8) ((u64*)&arguments)[threadIdx.x] = ((const u64*)where.arguments)[threadIdx.x]; \
+        __syncthreads();                                                                                            \
+        run(arguments, *where.loop);                                                                                \
+    }                                                                                                               \
+    DEVICE void run(const Args& a, Loop& loop)
 
 DEVICE bool first_thread() { return blockIdx.x == 0 && threadIdx.x == 0; }
 
 // The end of a kernel of a loop, by all threads: `next(loop, two counts)` gives the turn to another one; the host sees how
 // far it is, and in the end what there is.
-template <class A, class Next> DEVICE void turn_over(const A& a, Next next) {
+template <class A, class Next> DEVICE void turn_over(const A& a, Loop& loop, Next next) {
     if (!last_block(a.result) || threadIdx.x) return;
-    Loop& loop = *(Loop*)a.loop;
     next(loop, peek(&a.result->count[0]), (i64)peek(&a.result->count[1]));
     poke(&a.result->count[0], 0);
     poke(&a.result->count[1], 0);
     poke(&a.result->ticket, 0);
     volatile u64* host = a.host;
     if (loop.turn != ENDED) {
-        host[5] = (u64)(loop.steps << 3 | loop.turn);
+        host[5] = (u64)(loop.steps << 4 | (i64)(loop.edges >= 0 && loop.edges < FEW_EDGES) << 3 | loop.turn);
         return;
     }
     const i64 told[5] = {loop.count, loop.entries, loop.steps, loop.as_list, loop.as_list ? loop.list : loop.bits};

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import struct
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -24,13 +25,14 @@ __all__ = ["Counters", "CudaDevice", "cuda_device"]
 SLOTS = 256  # results that may be under way at once
 RESULT_WORDS = 8  # 64-bit words of `struct Result`, and of its place in mapped memory
 ALREADY_ENABLED = 704  # CUDA's number of that error
+PLACES = struct.Struct("@PP")
 TO_DEVICE, ON_DEVICE = 1, 3  # its numbers of copies from the host and within the device
-STAGED = 512  # bytes that `put_bytes` takes at most
+STAGED = 4096  # bytes that `put_bytes` takes at most
 FEW = 16  # elements that steer a choice, or are single ones of the caller's
 
 
 class Counters:
-    """How often kernels were started, results waited for, and matrices multiplied by vectors (a superstep each)."""
+    """How often kernels, or graphs of them, were started, results waited for, and matrices multiplied by vectors (a superstep each)."""
 
     __slots__ = ("launches", "products", "waits")
 
@@ -217,6 +219,28 @@ class CudaDevice(Device):
 
     def _start(self, function: Any, blocks: int, threads: int, shared: int) -> None:
         self._launch(function, blocks, 1, 1, threads, 1, 1, shared, self._stream().ptr, self._arguments, 0)
+
+    def stream_number(self) -> int:
+        """Which stream is current."""
+        return self._stream().ptr
+
+    def graph(self, launches: list[tuple]) -> Any:
+        """Kernels of a loop for `start_graph`: function, blocks, threads and `struct Where` of each, in this order."""
+        stream = self.xp.cuda.Stream(non_blocking=True)
+        with self, self.lock, stream:
+            stream.begin_capture()
+            try:
+                for function, blocks, threads, places in launches:
+                    PLACES.pack_into(self.buffer, 0, *places)
+                    self._launch(function, blocks, 1, 1, threads, 1, 1, 0, stream.ptr, self._arguments, 0)
+            finally:
+                graph = stream.end_capture()
+        return graph
+
+    def start_graph(self, graph: Any) -> None:
+        """Start what `graph` has made: one launch."""
+        self.counters.launches += 1
+        graph.launch(self._stream())
 
     def synchronize(self) -> None:
         """Wait for all that was started; CUDA's errors surface here."""

@@ -8,14 +8,14 @@ host polls; nothing is waited for until they are asked for.
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from semirings._cuda import C_TYPES
 from spgraph.kernels.cuda.assemble import Section, assemble
 
-__all__ = ["CudaKernel", "Packed", "Pending", "describe"]
+__all__ = ["MOST_BYTES", "CudaKernel", "Packed", "Pending", "describe"]
 
 _CODES = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
           "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
@@ -69,21 +69,11 @@ class Pending:
             self._values = [values[0] if self._returns == 1 else tuple(values)]
 
 
-class Packed:
-    """A kernel with its arguments, to be started any number of times."""
+class Packed(NamedTuple):
+    """A function of a kernel that finds its arguments in memory, and these."""
 
-    __slots__ = ("_bytes", "_device", "_how")
-
-    def __init__(self, device: Any, function: Any, blocks: int, threads: int):
-        self._device = device
-        self._bytes = device.packed[:MOST_BYTES].tobytes()
-        self._how = function, blocks, threads, 0
-
-    def start(self) -> None:
-        """Start it; the caller holds the device's lock."""
-        device = self._device
-        device.packed[:MOST_BYTES] = self._bytes
-        device.start(*self._how)
+    function: Any
+    arguments: bytes
 
 
 class CudaKernel:
@@ -175,13 +165,14 @@ class CudaKernel:
                 device.start(last[1], blocks, section.block, self.shared)
         return None
 
-    def pack(self, count: int, args: tuple, pending: Pending, blocks: int) -> Packed:
-        """The same, to be started later, and again and again, with results in the place of `pending`."""
-        with self.device.lock:
+    def pack(self, count: int, args: tuple, pending: Pending) -> Packed:
+        """The same for a kernel of a loop (after.cuh), with results in the place of `pending`."""
+        device = self.device
+        with device.lock:
             last, places = self._last, pending.places()
-            if last is None or not last[0](self.device.buffer, count, args, *places):
+            if last is None or not last[0](device.buffer, count, args, *places):
                 last = self._find(count, args, places)
-            return Packed(self.device, last[1], blocks, self.section.block)
+            return Packed(last[1], device.packed[:MOST_BYTES].tobytes())
 
     def _find(self, count: int, args: tuple, places: tuple) -> tuple:
         """The packer and the function for such arguments, which are packed."""

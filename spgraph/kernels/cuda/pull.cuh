@@ -155,8 +155,8 @@ DEVICE void join(bool& found, R_ADD& total) {
     }
 }
 
-//== pull_until(indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid,
-//=             loop) returns=2
+//== pull_until(indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid)
+//=             returns=2
 // What there is to do: how many entries C has then, and how many changes.
 DEVICE void gather_rows(const Args& a, i64& count, i64& changes) {
     for (i64 first_row = 32 * item(32); first_row < a.n; first_row += 32 * items(32)) {
@@ -189,22 +189,24 @@ DEVICE void gather_rows(const Args& a, i64& count, i64& changes) {
     }
 }
 
+#ifdef IN_LOOP
+DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == PULLING; }
+#endif
 KERNEL {
     i64 count = 0, changes = 0;
 #ifdef IN_LOOP
-    Loop& loop = *(Loop*)a.loop;
-    if (peek(&loop.turn) != PULLING) return;
-    Args now = a;
-    now.upresent += loop.bits * loop.apart;
-    now.chpresent += (1 - loop.bits) * loop.apart;
-    gather_rows(now, count, changes);
-#else
-    gather_rows(a, count, changes);
+    if (threadIdx.x == 0) {
+        Args& now = const_cast<Args&>(a);
+        now.upresent += loop.bits * loop.apart;
+        now.chpresent += (1 - loop.bits) * loop.apart;
+    }
+    __syncthreads();
 #endif
+    gather_rows(a, count, changes);
     tally(a.result, 0, count);
     if constexpr (CHANGED) tally(a.result, 1, changes);
 #ifdef IN_LOOP
-    turn_over(a, [](Loop& loop, u64 entries, i64 packed) {
+    turn_over(a, loop, [](Loop& loop, u64 entries, i64 packed) {
         loop.bits = 1 - loop.bits;
         const i64 count = NEXT ? (i64)((u64)packed & LIST_MASK) : packed;
         loop.next(count, NEXT ? (i64)((u64)packed >> COUNT_BITS) : -1, (i64)entries, false);

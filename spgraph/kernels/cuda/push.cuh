@@ -206,7 +206,7 @@ KERNEL {
 }
 
 //== push_scatter(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, seen, epoch, oidx, ovals,
-//=               oprefix, thunk, row_gid, col_gid, loop) per=32 block=256 returns=2 blocks_per_sm=4
+//=               oprefix, thunk, row_gid, col_gid) per=32 block=256 returns=2 blocks_per_sm=4
 // Combines an entry of C with a term; whether the entry is new or another one now, and its value.
 DEVICE bool combine(const Args& a, i64 j, R_MULT term, E_cvals& now, i64& added) {
     bool fresh = false;
@@ -271,29 +271,35 @@ DEVICE void scatter(const Args& a, Buffer& buffer, i64& added, i64& listed) {
     if (count) flush(a, buffer, count);
 }
 
+#ifdef IN_LOOP
+DEVICE bool has_turn(Loop& loop) {
+    if (first_thread() && !BITMAP) loop.heard();
+    return peek(&loop.turn) == (BITMAP ? MARKING : PUSHING);
+}
+#endif
 KERNEL {
     __shared__ Buffer buffers[BLOCK / 32];
     Buffer& buffer = buffers[threadIdx.x / 32];
     i64 added = 0, listed = 0;
 #ifdef IN_LOOP
-    Loop& loop = *(Loop*)a.loop;
-    if (first_thread() && !BITMAP) loop.heard(a.host);
-    if (peek(&loop.turn) != (BITMAP ? MARKING : PUSHING)) return;
-    Args now = a;
-    now.n = loop.count;
-    now.edges = loop.edges;
-    now.fidx += loop.list * loop.room;
-    now.prefix += loop.list * loop.room;
-    now.oidx += (1 - loop.list) * loop.room;
-    now.oprefix += (1 - loop.list) * loop.room;
-    scatter(now, buffer, added, listed);
+    if (threadIdx.x == 0) {
+        Args& now = const_cast<Args&>(a);
+        now.n = loop.count;
+        now.edges = loop.edges;
+        now.fidx += loop.list * loop.room;
+        now.prefix += loop.list * loop.room;
+        now.oidx += (1 - loop.list) * loop.room;
+        now.oprefix += (1 - loop.list) * loop.room;
+    }
+    __syncthreads();
+    scatter(a, buffer, added, listed);
 #else
     scatter(a, buffer, added, listed);
 #endif
     if constexpr (BITMAP) tally(a.result, 0, listed);
     if constexpr (!C_FULL) tally(a.result, 1, added);
 #ifdef IN_LOOP
-    turn_over(a, [](Loop& loop, u64 packed, i64 gained) {
+    turn_over(a, loop, [](Loop& loop, u64 packed, i64 gained) {
         if constexpr (BITMAP) loop.bits = 0;
         else loop.list = 1 - loop.list;
         loop.next((i64)(packed & LIST_MASK), (i64)(packed >> COUNT_BITS), loop.entries + gained, !BITMAP);

@@ -74,7 +74,7 @@ KERNEL {
     publish(a);
 }
 
-//== list(begin, present, vals, oidx, ovals, oprefix, loop) returns=1
+//== list(begin, present, vals, oidx, ovals, oprefix) returns=1
 // The entries of a bitmap as such a list. A lane looks at 16 positions, a warp has one atomic for its 512.
 DEVICE u32 sixteen(const Args& a, i64 first) {
     u32 bits = 0;
@@ -111,14 +111,15 @@ DEVICE void list_entries(const Args& a) {
         }
     }
 }
+#ifdef IN_LOOP
+DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == LISTING; }
+#endif
 KERNEL {
 #ifdef IN_LOOP
-    Loop& loop = *(Loop*)a.loop;
-    if (peek(&loop.turn) != LISTING) return;
-    Args now = a;
-    now.present += loop.bits * loop.apart;
-    list_entries(now);
-    turn_over(a, [](Loop& loop, u64 packed, i64) {
+    if (threadIdx.x == 0) const_cast<Args&>(a).present += loop.bits * loop.apart;
+    __syncthreads();
+    list_entries(a);
+    turn_over(a, loop, [](Loop& loop, u64 packed, i64) {
         loop.list = 0;
         loop.edges = (i64)(packed >> COUNT_BITS);
         loop.choose(true);
@@ -129,24 +130,25 @@ KERNEL {
 #endif
 }
 
-//== clear(bits, loop) returns=1
+//== clear(bits) returns=1
 // Of a loop (after.cuh): the first of two bitmaps becomes empty.
+DEVICE bool has_turn(Loop& loop) {
+    const i64 turn = peek(&loop.turn);
+    return turn == CLEARING || turn == CLEARING_MARKS;
+}
 KERNEL {
-    const i64 turn = peek(&((Loop*)a.loop)->turn);
-    if (turn != CLEARING && turn != CLEARING_MARKS) return;
     u32* words = (u32*)a.bits;
     for (i64 k = thread_number(); k < a.n; k += thread_count()) words[k] = 0;
-    turn_over(a, [](Loop& loop, u64, i64) { loop.turn = loop.turn == CLEARING ? SPREADING : MARKING; });
+    turn_over(a, loop, [](Loop& loop, u64, i64) { loop.turn = loop.turn == CLEARING ? SPREADING : MARKING; });
 }
 
-//== spread(fidx, bits, loop) returns=1
+//== spread(fidx, bits) returns=1
 // Of a loop: and then what the list says, for a pull.
+DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == SPREADING; }
 KERNEL {
-    Loop& loop = *(Loop*)a.loop;
-    if (peek(&loop.turn) != SPREADING) return;
     const auto* list = a.fidx + loop.list * loop.room;
     for (i64 q = thread_number(); q < loop.count; q += thread_count()) a.bits[list[q]] = 1;
-    turn_over(a, [](Loop& loop, u64, i64) {
+    turn_over(a, loop, [](Loop& loop, u64, i64) {
         loop.bits = 0;
         loop.turn = PULLING;
     });
