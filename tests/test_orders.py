@@ -29,8 +29,9 @@ MATRICES = {
 def vector(listed):
     u = sg.Vector.from_coo([0, 1, 4, 7], [1, 10, 0, 3], size=N)
     if not listed:
-        for block in getattr(u._block, "pieces", [u._block]):
-            block.to_bitmap()
+        block = u._block
+        for _, piece in block.on_each() if block.format == "parts" else [(block.device, block)]:
+            piece.to_bitmap()
     return u
 
 
