@@ -11,6 +11,8 @@ from spgraph.engine.matrix_build import matrix_coo
 from spgraph.kernels.device import HOST, Device
 from spgraph.partition import NATURAL, Partition
 
+pytestmark = pytest.mark.one_device("is about blocks of one device")
+
 
 @pytest.fixture
 def elsewhere():
