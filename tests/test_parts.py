@@ -543,6 +543,12 @@ class TestObjects:
             assert v[[1 << 44, 6, 5, 1 << 43]].new().to_dict() == {0: 2, 2: 5}
             assert v.nvals == v.to(in_parts(2)).nvals == v.dup().nvals == 4
 
+    def test_parts_without_entries_of_a_matrix_of_one_value(self):
+        A = sg.Matrix.from_coo([0, 1], [1, 2], 5, nrows=7, ncols=7).to(in_parts(3))
+        assert A.diag(1).to_dict() == {0: 5, 1: 5}
+        A.resize(6, 2)
+        assert A.to_dicts() == {0: {1: 5}}
+
     def test_display_and_pickle(self):
         v = sg.Vector.from_coo([1], [2.5], size=4).to(in_parts(3))
         assert f"on {v.device}" in repr(v)
