@@ -4,6 +4,9 @@
 the same kernels and a strict imitation of CuPy. The same tests run everywhere; those that are about the CPU's kernels
 are skipped elsewhere. ``--sanitize address|thread`` runs emulated kernels under that sanitizer.
 
+``--devices 2,3`` runs every test with its objects in so many parts, once for each number. Tests that are about one
+device, or make parts of their own, are marked ``one_device`` and run on one.
+
 ``--engine graphblas`` runs the texts that are meant for spgraph under python-graphblas itself, on both sides:
 it checks the tests, whose expectations then come from an implementation that we did not write.
 """
@@ -40,7 +43,11 @@ settings.register_profile(
     deadline=None,
     print_blob=True,
     max_examples=40,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.differing_executors,  # each number of devices has an object of the test's class
+    ],
 )
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
 settings.register_profile(
@@ -79,6 +86,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cpu(reason): is about the CPU alone, and skipped on other backends")
+    config.addinivalue_line("markers", "one_device(reason): runs on one device, whatever --devices says")
     config.addinivalue_line("markers", "whole: outside the sample that is run without --whole, see tests/sampling.py")
     if config.getoption("--sanitize"):
         _sanitize(config)
@@ -151,6 +159,8 @@ def _device_counts(config: pytest.Config) -> list[int]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     counts = _device_counts(metafunc.config)
+    if metafunc.definition.get_closest_marker("one_device"):
+        return
     if counts != [1] and "in_parts" in metafunc.fixturenames:
         metafunc.parametrize("in_parts", counts, indirect=True, scope="session", ids=lambda count: f"{count}devices")
 
@@ -178,7 +188,7 @@ def backend(pytestconfig: pytest.Config) -> str:
 
 
 @pytest.fixture(scope="session")
-def device() -> Device:
+def device(in_parts: None) -> Device:
     """Where spgraph computes."""
     return context.device()
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from spgraph import context
 from spgraph.exchange import Group, group_of
 from spgraph.kernels.device import Device
 
-__all__ = ["gpus", "in_parts", "spread"]
+__all__ = ["blocks", "gpus", "in_parts", "make_bitmap", "spread"]
 
 
 EMULATED = 2  # GPUs: parts share one with others, or are alone
@@ -37,3 +40,18 @@ def in_parts(count: int) -> Group:
     """The device of the tests, or all of its kind, as so many parts."""
     device = context.device()
     return group_of(tuple(spread(device.devices[0] if device.group is not None else device, count)))
+
+
+def blocks(x: Any) -> Iterator[Any]:
+    """The block of a Vector or Matrix, or that of each part, while its device is CUDA's current one."""
+    if x._device.group is None:
+        yield x._block
+    else:
+        for _, piece in x._block.on_each():
+            yield piece
+
+
+def make_bitmap(v: Any) -> None:
+    """Store it as a bitmap."""
+    for block in blocks(v):
+        block.to_bitmap()

@@ -6,11 +6,14 @@ import sys
 
 import numpy as np
 import pytest
+from devices import spread
 
 import spgraph as sg
-from spgraph import bench, context
-from spgraph.bench import _arrays, _peers, _spgraph
+from spgraph import _machine, bench, context
+from spgraph.bench import _arrays, _peers, _saved, _spgraph
 from spgraph.bench._problem import ALGORITHMS, Answer, Text
+from spgraph.exchange import group_of
+from spgraph.kernels.device import HOST
 
 MATRIX_PRODUCTS = ("triangles",)  # on a small graph: supersteps are products with vectors
 
@@ -48,7 +51,7 @@ def test_compare_on_the_device_in_force(host_peer, algorithm):
     assert [(row.engine, row.order) for row in result.rows] == [
         ("spgraph", "natural"), ("spgraph", "degree"), ("hostpeer", ""),
     ]  # fmt: skip
-    assert result.arguments["device"].split(",")[0] == device.name
+    assert f"{result.arguments['device']}, ".startswith(f"{device.name}, ")
     counted = not device.on_host and algorithm not in MATRIX_PRODUCTS
     for row in result.rows[:2]:
         step = row.per_step()
@@ -59,6 +62,14 @@ def test_compare_on_the_device_in_force(host_peer, algorithm):
             assert step["launches"] >= 1
     assert ("supersteps of spgraph" in str(result)) == counted
     assert result.rows[-1].per_step() is None
+
+
+def test_several_devices_are_described_by_the_first(emulated, monkeypatch):
+    monkeypatch.setattr(_machine, "cpu_model", lambda: "a CPU")
+    monkeypatch.setattr(_machine, "gpus", lambda: [{"device": emulated.name, "name": "a GPU"}])
+    for one, what in ((HOST, "a CPU"), (emulated, "a GPU")):
+        for device in (one, group_of(tuple(spread(one, 2)))):
+            assert _saved.described(device) == f"{device.name}, {what}"
 
 
 @pytest.mark.parametrize("order", ["natural", "degree"])

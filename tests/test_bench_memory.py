@@ -25,6 +25,7 @@ def hooks():
     return queues_cuda.room, scatters.gathered, scatters.found, products_cpu.gathered, products_cpu.found
 
 
+@pytest.mark.one_device("makes parts of its own; what they send would hide what lists take")
 @pytest.mark.parametrize("devices", ["cpu", "cpu:2"])
 def test_more_room_takes_more_memory_and_changes_no_answer(devices):
     before = hooks()

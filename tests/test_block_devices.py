@@ -7,9 +7,12 @@ import matrix_cases as mc
 import numpy as np
 import pytest
 
+from spgraph.block import MatrixBlock
 from spgraph.engine.matrix_build import matrix_coo
 from spgraph.kernels.device import HOST, Device
 from spgraph.partition import NATURAL, Partition
+
+pytestmark = pytest.mark.one_device("is about blocks of one device")
 
 
 @pytest.fixture
@@ -32,6 +35,15 @@ def test_a_matrix_moves_there_and_back(elsewhere, iso, ordered):
     mc.assert_same(back, A.theirs)
     mc.assert_same(A.ours, A.theirs)
     assert A.ours.to_device(A.ours.device) is A.ours
+
+
+def test_no_entries_have_no_value_on_the_host(cuda):
+    with cuda:
+        A = MatrixBlock(3, 3, np.int64, device=cuda)
+        indptr, indices = A.indptr, A.indices
+        A.set_csr(indptr, indices, np.array([5]), iso=True)
+    mc.assert_valid(A)
+    assert not A.iso
 
 
 def test_nbytes_counts_a_kept_transpose():

@@ -32,6 +32,21 @@ def here():
     return sg.Context(CPU)
 
 
+class TestOption:
+    """``pytest --devices``."""
+
+    def test_objects_are_in_so_many_parts(self, device, request):
+        count = request.node.callspec.params["in_parts"] if hasattr(request.node, "callspec") else 1
+        assert context.device() is device is sg.Vector(int, 3)._device
+        assert (1 if device.group is None else device.group.parts) == count
+
+    @pytest.mark.one_device("is about this mark")
+    def test_or_on_one_device_if_a_test_is_about_one(self, device):
+        assert context.device() is device is sg.Vector(int, 3)._device
+        assert device.group is None
+        assert context.current().exchange in (None, "auto")
+
+
 class TestContext:
     def test_objects_are_made_on_its_device(self, cuda, there, here):
         makers = [

@@ -9,6 +9,8 @@ from semirings import binary
 from spgraph.engine.index import Index
 from spgraph.engine.matrix_assign import matrix_assign, matrix_assign_line
 
+pytestmark = pytest.mark.one_device("is about blocks of one device")
+
 ACCUMS = (None, None, "plus", "second", "minus")
 
 

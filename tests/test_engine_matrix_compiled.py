@@ -14,6 +14,8 @@ from spgraph import context, engine
 from spgraph.engine import Index, Mask, matrix_products, matrix_reduce
 from spgraph.kernels.cpu import _pieces, _specialise, _threads, sort
 
+pytestmark = pytest.mark.one_device("is about blocks of one device")
+
 INT = np.dtype(np.int64)
 
 

@@ -9,6 +9,8 @@ from semirings import binary, indexunary, select, unary
 from semirings.exceptions import DomainMismatch
 from spgraph.engine.matrix_elementwise import matrix_apply, matrix_ewise, matrix_select
 
+pytestmark = pytest.mark.one_device("is about blocks of one device")
+
 BINARY = ("plus", "times", "minus", "min", "first", "second", "pair", "eq", "lt", "lor", "max")
 BOUND = ("plus", "minus", "rminus", "times", "first", "second", "pair", "ge", "ne", "lxor")
 UNARY = ("identity", "ainv", "abs", "one", "lnot", "minv", "sqrt")

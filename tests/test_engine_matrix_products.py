@@ -11,6 +11,8 @@ from spgraph.engine import matrix_products
 from spgraph.engine.matrix_build import matrix_coo
 from spgraph.engine.matrix_products import kronecker, mxm, outer
 
+pytestmark = pytest.mark.one_device("is about blocks of one device")
+
 SEMIRINGS = ("plus_times", "min_plus", "max_times", "any_pair", "plus_pair", "lor_land", "times_first",
              "min_max", "plus_minus", "max_lor", "lxor_lor")
 POSITIONAL = ("min_firsti", "max_secondj", "plus_firstj", "min_secondi1", "times_firstj1")

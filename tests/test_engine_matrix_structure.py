@@ -23,6 +23,8 @@ from spgraph.engine.matrix_structure import (
     vector_diag,
 )
 
+pytestmark = pytest.mark.one_device("is about blocks of one device")
+
 MONOIDS = ("plus", "times", "min", "max", "lor", "land", "lxor", "eq")
 
 

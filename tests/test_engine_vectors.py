@@ -20,6 +20,8 @@ from spgraph.engine.plan import push_limit
 from spgraph.kernels.cpu import _threads
 from spgraph.partition import NATURAL, Partition
 
+pytestmark = pytest.mark.one_device("is about blocks of one device")
+
 DEVICE = context.device()
 FEWER = 1 if DEVICE.on_host else 5  # on an emulated GPU a compiler makes each kernel
 DTYPES = [np.dtype(name) for name in ("bool", "int8", "uint16", "int64", "float32", "float64")]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import spgraph as sg
 from spgraph import binary, monoid, select, semiring
 from spgraph.partition import Partition
+from spgraph.partition.layout import Layout
 
 
 def random_graph(seed, n=40, m=160, *, weights=True):
@@ -25,8 +26,13 @@ def random_graph(seed, n=40, m=160, *, weights=True):
 def shuffled(A, seed):
     """A in another, random storage order."""
     B = A.dup()
-    order = np.random.default_rng(seed).permutation(A.nrows).astype(np.int32)
-    p = Partition(order, "random").on(B._block.device)
+    device, rng = B._block.device, np.random.default_rng(seed)
+    order = rng.permutation(A.nrows)
+    if device.group is None:
+        p = Partition(order.astype(np.int32), "random").on(device)
+    else:  # parts of random sizes
+        cuts = rng.integers(0, A.nrows + 1, len(device.devices) - 1)
+        p = Layout(device, [0, *sorted(cuts), A.nrows], order, "random")
     B._block.rehome(p, p)
     return B
 

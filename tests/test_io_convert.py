@@ -35,6 +35,7 @@ def test_scipy_and_back(layout, dtype):
 
 
 @pytest.mark.cpu("SciPy has arrays on the host")
+@pytest.mark.one_device("each part has rows of its own")
 def test_scipy_shares_the_arrays():
     theirs = sp.csr_array(ISOLATED.astype(np.float64))
     A = from_scipy(theirs)
@@ -44,6 +45,7 @@ def test_scipy_shares_the_arrays():
 
 
 @pytest.mark.cpu("SciPy has arrays on the host")
+@pytest.mark.one_device("parts are put together")
 def test_to_scipy_shares_on_request():
     A = from_numpy(ISOLATED.astype(np.float64))
     assert np.shares_memory(to_scipy(A, copy=False).data, A._block.values)

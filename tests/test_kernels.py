@@ -15,7 +15,7 @@ from semirings import binary, unary
 from spgraph.kernels.cpu import _specialise, _threads, pull, push, scatter
 from spgraph.kernels.cpu.elementwise import AppliedNode, EwiseNode, LeafNode, chain_kernel
 
-pytestmark = pytest.mark.cpu("templates, Numba and threads")
+pytestmark = [pytest.mark.cpu("templates, Numba and threads"), pytest.mark.one_device("kernels know no parts")]
 
 
 def total(values, out):

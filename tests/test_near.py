@@ -18,6 +18,7 @@ from spgraph.exchange.near import cut, is_near, join, whole_matrix
 from spgraph.partition.layout import Layout
 
 SIZE = 40
+pytestmark = pytest.mark.one_device("makes parts of its own, and is about what they do unasked")
 
 
 def graph(dtype: str = "int64", seed: int = 0) -> Any:

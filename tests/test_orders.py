@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from devices import make_bitmap
 
 import spgraph as sg
 from spgraph import binary
@@ -29,8 +30,7 @@ MATRICES = {
 def vector(listed):
     u = sg.Vector.from_coo([0, 1, 4, 7], [1, 10, 0, 3], size=N)
     if not listed:
-        for block in getattr(u._block, "pieces", [u._block]):
-            block.to_bitmap()
+        make_bitmap(u)
     return u
 
 

@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+from devices import make_bitmap
 
 import spgraph as sg
 from spgraph import binary, monoid, select, semiring
@@ -64,6 +65,7 @@ def start(A, size=N):
     return w, u, c
 
 
+@pytest.mark.one_device("counts one device's products")
 def test_the_same_statement_is_run_as_decided_before(again, device):
     A = graph()
     w, u, c = start(A)
@@ -82,7 +84,7 @@ CHANGES = {
     "w is full": lambda A, w, u, c: w(~w.S) << 1000,
     "w is full of one value": lambda A, w, u, c: w << 5,
     "w is a bitmap of one value": lambda A, w, u, c: (
-        w << sg.Vector.from_coo([0, 5], 50, size=N), w._block.to_bitmap()),
+        w << sg.Vector.from_coo([0, 5], 50, size=N), make_bitmap(w)),
     "w has lost its entries": lambda A, w, u, c: (w.__delitem__(0), [w.__delitem__(i) for i in w.to_dict()]),
     "w is empty": lambda A, w, u, c: w.clear(),
     "w has one entry": lambda A, w, u, c: (w.clear(), w.__setitem__(3, 2)),
@@ -117,7 +119,7 @@ def test_operands_in_the_order_of_another_matrix(natural):
             u << sg.Vector.from_coo([1, 4], [0, 5], size=N)
         if "w" in natural:
             w = sg.Vector.from_coo([0, 5, 7], [0, 70, 90], size=N)
-            w._block.to_bitmap()
+            make_bitmap(w)
         run(matrix, w, u, c)
         run(matrix, w, u, c)
 
@@ -137,7 +139,7 @@ def test_a_semiring_of_one_type_for_operands_of_others():
     for dtype, value in (("INT64", 2), ("FP64", 2.7), ("INT64", 2)):
         for _ in range(2):
             w, u = sg.Vector.from_coo([1], [1], size=N), sg.Vector.from_coo([0, 1], [value, 0], dtype=dtype, size=N)
-            w._block.to_bitmap()
+            make_bitmap(w)
             w(binary.max) << u.vxm(A, op)
             assert w.to_dict() == {1: 8, 2: 2, 5: 0}
 
@@ -148,7 +150,7 @@ def test_growth_of_vectors_of_several_types():
     for dtype, wanted in (("BOOL", True), ("INT64", 18), ("BOOL", True)):
         for _ in range(2):
             w = sg.Vector.from_coo([0, 1, 2], [1, 0, 1], dtype=dtype, size=N)
-            w._block.to_bitmap()
+            make_bitmap(w)
             w(~w.S) << u.vxm(A, semiring.any_times["INT64"])
             assert w[5].value == wanted
 
@@ -162,7 +164,7 @@ def test_growth_under_other_masks():
     masks = [(lambda w: w.S, {2: 6}), (lambda w: ~w.V, {0: 7, 2: 6, 5: 6}), (lambda w: ~other.S, {2: 6})]
     for mask, wanted in (grown, masks[0], grown, masks[1], grown, masks[2], grown):
         v = w.dup()
-        v._block.to_bitmap()
+        make_bitmap(v)
         v(mask(v)) << u.vxm(A, semiring.any_first)
         assert v.to_dict() == wanted
 
@@ -206,6 +208,7 @@ def test_w_is_u():
     run(A, w, u, c)
 
 
+@pytest.mark.one_device("counts one device's products")
 def test_both_ways_through_one_matrix(again, device):
     A = graph()
     A.T.new()
@@ -256,7 +259,7 @@ def test_another_mask_under_the_same_words():
     assert w.to_dict() == before | {1: 4}
 
 
-def test_growth_with_one_value_that_changes(again, device):
+def levels_by_growth():
     """The frontier is iso, and its value another one at every step."""
     next_level = semiring.register_anonymous(monoid.any, binary.register_anonymous(lambda x, y: x + 1, "next"))
     A = graph("BOOL")
@@ -264,7 +267,16 @@ def test_growth_with_one_value_that_changes(again, device):
     frontier = level.dup()
     while frontier.nvals:
         level(~level.S, changed=frontier) << frontier.vxm(A, next_level)
-    assert level.to_dict() == {0: 0, 1: 1, 2: 1, 3: 2, 5: 2, 4: 3, 6: 3, 7: 4}
+    return level.to_dict()
+
+
+def test_growth_with_one_value_that_changes():
+    assert levels_by_growth() == {0: 0, 1: 1, 2: 1, 3: 2, 5: 2, 4: 3, 6: 3, 7: 4}
+
+
+@pytest.mark.one_device("counts one device's products")
+def test_growth_with_one_value_that_changes_is_run_as_decided_before(again, device):
+    levels_by_growth()
     assert True in again
 
 
@@ -283,7 +295,7 @@ def test_an_accumulator_after_growth():
         assert w.nvals == 0
 
 
-def test_many_statements_are_forgotten():
+def many_statements():
     A = graph()
     w, u, c = start(A)
     for k in range(40):
@@ -291,9 +303,19 @@ def test_many_statements_are_forgotten():
         w[2] = 100 + k
         w(binary.min, changed=c) << u.vxm(A, op)
         assert w[2].value == 1 + k
-    assert len(A._block.steps) <= vector_products.KEPT
+    return A
 
 
+def test_many_statements():
+    many_statements()
+
+
+@pytest.mark.one_device("is about what one block keeps")
+def test_many_statements_are_forgotten():
+    assert len(many_statements()._block.steps) <= vector_products.KEPT
+
+
+@pytest.mark.one_device("parts of GPUs make the transpose, and a matrix and its transpose hold each other")
 def test_a_matrix_is_freed_at_once():
     """What it keeps of products does not hold it."""
     A = graph()

@@ -159,7 +159,8 @@ class TestNumPy:
 class TestChains:
     """Expressions are lazy; a loop that never computes must end all the same, and mean what it says."""
 
-    A = spgraph.Matrix.from_coo([0, 1, 2], [1, 2, 0], 1)
+    def setup_method(self):
+        self.A = spgraph.Matrix.from_coo([0, 1, 2], [1, 2, 0], 1)
 
     def test_vectors(self):
         x = y = spgraph.Vector.from_dense([1, 2, 3])

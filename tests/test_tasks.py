@@ -110,7 +110,7 @@ def test_devices_take_turns_where_the_work_yields():
     tasks.spread(in_parts(GRAPHS["few"](), 2), [1, 2, 3], work)
     assert steps == [1, 2, -1, 3, -2, -3]
     steps.clear()
-    assert len(tasks.spread(GRAPHS["few"](), [1, 2], work)) == 1  # on one device
+    assert len(tasks.spread(GRAPHS["few"]().to(several(1).devices[0]), [1, 2], work)) == 1  # on one device
     assert steps == [1, -1, 2, -2]
 
 
@@ -189,7 +189,7 @@ class Small(Device):
 
 @pytest.mark.cpu("its arrays are the host's")
 def test_a_graph_fits_if_every_device_can_hold_it():
-    whole = GRAPHS["rmat"]()
+    whole = GRAPHS["rmat"]().to("cpu")
     need = whole._block.nbytes
     for totals, fits in [((3 * need, 3 * need), True), ((3 * need, need), False), ((None, 3 * need), True)]:
         A = whole.to(Group([Small(total) for total in totals]))
@@ -198,7 +198,7 @@ def test_a_graph_fits_if_every_device_can_hold_it():
         assert not tasks.fit(A, 2, room=2 * need)
     A = whole.to(Group([Small(9 * need, limit=need), Small(9 * need)]))
     assert not tasks.fit(A, 2)
-    directed = GRAPHS["directed"]()
+    directed = GRAPHS["directed"]().to("cpu")
     need = directed._block.nbytes
     for total, fits in [(3 * need, False), (6 * need, True)]:  # a transpose will come
         assert tasks.fit(directed.to(Group([Small(total), Small(total)])), 2) is fits
@@ -263,6 +263,7 @@ def test_auto_shares_out_sources_if_each_device_has_one(monkeypatch):
         assert len(used) == 1
 
 
+@pytest.mark.one_device("makes parts of its own, and is about what they do unasked")
 def test_parts_of_one_cpu_do_not_take_turns_at_sources():
     with sg.Context("cpu"):
         A = GRAPHS["rmat"]().to("cpu:3")

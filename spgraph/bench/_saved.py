@@ -14,10 +14,11 @@ PEERS = ("python-graphblas", "suitesparse-graphblas", "networkx", "cupy")
 
 
 def described(device: Device) -> str:
-    """A device's name and what it is: "cuda:0, NVIDIA H100 80GB HBM3"."""
-    found = _machine.cpu_model() if device.on_host else None
-    for gpu in [] if device.on_host else _machine.gpus():
-        if gpu["device"] == device.name:
+    """A device's name and what it is, of several what the first is: "cuda:0, NVIDIA H100 80GB HBM3"."""
+    one = device if device.group is None else device.group.own[0]
+    found = _machine.cpu_model() if one.on_host else None
+    for gpu in [] if one.on_host else _machine.gpus():
+        if gpu["device"] == one.name:
             found = gpu["name"]
     return f"{device.name}, {found}" if found else device.name
 

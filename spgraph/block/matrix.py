@@ -77,7 +77,7 @@ class MatrixBlock:
         indptr = indptr.astype(index_dtype(indices.size), copy=False)
         indices = indices.astype(index_dtype(self.ncols), copy=False)
         if not indices.size:
-            values, iso = values[:0], False
+            values, iso = self.device.nothing(values.dtype), False  # not the host's, as one value is
         self.indptr = indptr
         self.indices = indices
         self.values = values

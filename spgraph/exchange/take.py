@@ -15,6 +15,7 @@ from spgraph.exchange.whole import devices_of, everywhere
 __all__ = ["picked", "take", "wanted_whole"]
 
 REQUEST = 8  # bytes of a position that is asked for
+LONG = 1 << 31  # positions: a list over more is searched, and makes no bitmap
 SMALL = 1 << 16  # bytes of a vector that take less time on their way than a list of requests takes to make
 
 
@@ -111,6 +112,13 @@ def _asked(v: VectorParts, wanted: list) -> list[tuple]:
 def _answer(piece: VectorBlock, local: Any) -> tuple:
     """Whether there is an entry at each of some local numbers (None: at all), and which value."""
     device, xp = piece.device, piece.device.xp
+    if local is not None and piece.format == "sparse" and piece.size > LONG:
+        if not piece.nvals:
+            return xp.zeros(local.size, np.uint8), xp.zeros(local.size, piece.dtype)
+        piece.sort()
+        at = xp.minimum(xp.searchsorted(piece.indices, local), piece.nvals - 1)
+        present = (piece.indices[at] == local).astype(np.uint8)
+        return present, device.filled(at.size, piece.values[0], piece.dtype) if piece.iso else piece.values[at]
     piece.to_bitmap()
     count = piece.size if local is None else local.size
     places = slice(None) if local is None else local

@@ -94,7 +94,6 @@ class Layout:
                 found = self._wholes[device] = self._ordered(device.to_device(self.order), device)
         return found
 
-
     def listed(self, device: Device) -> Partition:
         """The same with ids at hand, also where they are the positions: kernels take those of all operands or none."""
         if self.order is not None:
@@ -111,26 +110,38 @@ class Layout:
 
 
 class Piece(Partition):
-    """The vertices that one part owns: global ids of local numbers 0..count, some of the n that there are."""
+    """The vertices that one part owns: global ids of local numbers 0..count, some of the n that there are.
 
-    __slots__ = ("_layout", "_part", "_places")
+    Where positions are global ids, both maps are a subtraction, and their arrays are made for kernels that ask for
+    them: a vector may have more positions than memory has bytes.
+    """
+
+    __slots__ = ("_first", "_ids", "_last", "_layout", "_places")
 
     def __init__(self, layout: Layout, part: int, device: Device):
-        first, last = layout.starts[part : part + 2].tolist()
-        ids = np.arange(first, last) if layout.order is None else layout.order[first:last]
+        self._first, self._last = layout.starts[part : part + 2].tolist()
         self.name = layout.name
         self.runs = (0,)
         self.device = device
         self.natural = False
-        with device:
-            self.to_global = device.to_device(ids)
+        self._ids: Any = None
+        if layout.order is not None:
+            with device:
+                self._ids = device.to_device(layout.order[self._first : self._last])
         self._copies = None
         self._layout = layout
-        self._part = part
         self._places: Any = None
 
     def __reduce__(self) -> Any:
         raise TypeError("a piece of a layout cannot be pickled: pickle the Vector or Matrix")
+
+    @property
+    def to_global(self) -> Any:  # type: ignore[override]
+        """Global id of each local number."""
+        if self._ids is None:
+            with self.device:
+                self._ids = self.device.xp.arange(self._first, self._last, dtype=np.int64)
+        return self._ids
 
     @property
     def to_local(self) -> Any:  # type: ignore[override]
@@ -139,8 +150,21 @@ class Piece(Partition):
             layout = self._layout
             places = np.arange(layout.size) if layout.places is None else layout.places
             with self.device:
-                self._places = self.device.to_device(places - layout.starts[self._part])
+                self._places = self.device.to_device(places - self._first)
         return self._places
+
+    def local_of(self, i: int) -> int:
+        return int(i) - self._first if self._layout.order is None else super().local_of(i)
+
+    def locals_of(self, ids: Any) -> Any:
+        return _moved(ids, -self._first) if self._layout.order is None else super().locals_of(ids)
+
+    def globals_of(self, numbers: Any) -> Any:
+        return _moved(numbers, self._first) if self._layout.order is None else super().globals_of(numbers)
+
+
+def _moved(numbers: Any, by: int) -> Any:
+    return numbers.astype(np.int64, copy=False) + by
 
 
 def even(size: int, parts: int) -> np.ndarray:

@@ -202,7 +202,7 @@ class Flags:
 class ndarray:
     """An array in the memory of the emulated device."""
 
-    __slots__ = ("_host", "_owner", "base")
+    __slots__ = ("__weakref__", "_host", "_owner", "base")
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
