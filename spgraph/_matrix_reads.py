@@ -14,7 +14,7 @@ from spgraph import engine
 from spgraph._compare import close_values, equal_values
 from spgraph._convert import to_order
 from spgraph._elementwise import Elementwise
-from spgraph._recording import recorder, recorders
+from spgraph._recording import recorder, recorders, refuse
 from spgraph._room import making
 from spgraph._vector_reads import dense
 from spgraph.context import HOST
@@ -276,6 +276,8 @@ class MatrixReads(Elementwise):
         if (check_dtype and self.dtype is not other.dtype) or self.shape != other.shape:
             return False
         check.same_device("isequal", self, other)
+        if recorders:
+            refuse("isequal")
         if self.nvals != other.nvals:
             return False
         left, right = self._eval(), other._eval()

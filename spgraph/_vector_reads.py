@@ -14,7 +14,7 @@ from spgraph._base import CLASSES, RANK
 from spgraph._compare import close_values, equal_values
 from spgraph._convert import fit
 from spgraph._elementwise import Elementwise, bound_scalar
-from spgraph._recording import recorder, recorders
+from spgraph._recording import recorder, recorders, refuse
 from spgraph._room import making
 from spgraph.context import HOST
 from spgraph.indexing import parse_index, parse_key
@@ -119,6 +119,8 @@ class VectorReads(Elementwise):
 
     def _on_host(self, function: str) -> tuple[np.ndarray, np.ndarray]:
         """Indices and values as NumPy arrays, for what leaves spgraph."""
+        if recorders:
+            refuse(function)
         device = self._device
         with making(function, device):
             ids, values = self._coo()
@@ -173,6 +175,8 @@ class VectorReads(Elementwise):
         >>> sg.Vector.from_coo([0, 2], [1, 2], size=4).to_dense(-1)
         array([ 1, -1,  2, -1])
         """
+        if recorders:
+            refuse("to_dense")
         block = self._block
         plain = block.format == "full" and not block.iso and block.partition.natural
         if plain and fill_value is None and dtype is None:
@@ -268,6 +272,8 @@ class VectorReads(Elementwise):
         if (check_dtype and self.dtype is not other.dtype) or self._size != other._size:
             return False
         check.same_device("isequal", self, other)
+        if recorders:
+            refuse("isequal")
         if self.nvals != other.nvals:
             return False
         with making("isequal", self._device):

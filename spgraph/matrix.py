@@ -221,6 +221,8 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
 
     def resize(self, nrows: int, ncols: int) -> None:
         """Change the shape; entries beyond it are dropped."""
+        if recorders:
+            refuse("resize", "resize before the loop")
         nrows, ncols = to_size(nrows, "resize", "nrows"), to_size(ncols, "resize", "ncols")
         with making("resize", self._block.device):
             engine.matrix_resize(self._block, nrows, ncols)
@@ -242,6 +244,8 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
         name : str, optional
             Name of the copy.
         """
+        if recorders and not clear:
+            refuse("dup", "make the object before the loop, and write into it with <<")
         if clear or mask is not None or (dtype is not None and lookup_dtype(dtype) is not self.dtype):
             new = self._empty(self.dtype if dtype is None else dtype, self.shape, name)
             if not clear:

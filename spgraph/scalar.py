@@ -161,6 +161,8 @@ class Scalar(InPlace, ScalarLike):
             raise TypeError("mask: a Scalar takes none")
         if recorders and noted(self, self._update, (value, mask, accum)):
             return
+        if type(value) is ScalarExpression:
+            value._forget()
         if accum is None and type(value) is ScalarExpression:
             started = value._started()
             if started is not None:

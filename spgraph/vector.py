@@ -266,6 +266,8 @@ class Vector(Output, VectorMake, VectorExport, VectorLike):
 
     def resize(self, size: int) -> None:
         """Change the size; entries beyond it are dropped."""
+        if recorders:
+            refuse("resize", "resize before the loop")
         with making("resize", self._block.device):
             self._block.resize(to_size(size, "resize", "size"))
 
@@ -290,6 +292,8 @@ class Vector(Output, VectorMake, VectorExport, VectorLike):
         >>> v.dup(mask=v.V).to_dict()
         {0: 1.5}
         """
+        if recorders and not clear:
+            refuse("dup", "make the object before the loop, and write into it with <<")
         if clear or mask is not None or (dtype is not None and lookup_dtype(dtype) is not self.dtype):
             new = self._empty(self.dtype if dtype is None else dtype, self.shape, name)
             if not clear:

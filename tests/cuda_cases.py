@@ -295,6 +295,31 @@ def visit(draw: Draw) -> list:
 
 
 @case
+def loop(draw: Draw) -> list:
+    """The same as a loop, to its end or not: the places, and the numbers of levels."""
+    from spgraph.engine import loops_cuda
+
+    n = draw.pick([300, 5000])
+    A = draw.matrix(n, n, draw.pick(["BOOL", "INT32"]), symmetric=draw.chance(0.5), degree=2)
+    A._block.oriented(True)  # loops push and pull
+    op = draw.pick([semiring.any_pair, semiring.any_firsti, semiring.any_first])
+    costs, results = loops_cuda.GPU_COSTS, []
+    try:
+        for start, most in ((0.0, 50), (4000.0, 50), (0.0, 2)):
+            loops_cuda.GPU_COSTS = costs._replace(start=start, look=start and costs.look)
+            w = sg.Vector(draw.pick(["INT64", "UINT8", "BOOL"]), A.nrows)
+            w[draw.rng.integers(0, A.nrows, 3)] << 1
+            near = w.dup()
+            with sg.loop() as levels:
+                w(~w.S, changed=near) << near.vxm(A, op)
+                levels.until((near.nvals == 0) | (levels.count >= most))
+            results += [w.apply(unary.one).new(), near.apply(unary.one).new(), levels.count]
+    finally:
+        loops_cuda.GPU_COSTS = costs
+    return results
+
+
+@case
 def products_of_vectors(draw: Draw) -> list:
     u, v = draw.vector(700), draw.vector(700)
     short = draw.vector(20)

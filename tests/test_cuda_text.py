@@ -102,6 +102,8 @@ OWN = {
     "pointers.combine_far": "into the memory of other GPUs; parts of the CPU send messages",
     "pointers.jump": "halves paths; the CPU goes upwards, range by range (jump_within, jump_below)",
     "pull.pull_lanes": "copies of a graph side by side; on the CPU they lie one after the other",
+    "queue.clear": "of loops without a host, which a CPU does not have",
+    "queue.spread": "as clear",
     "queue.fetch": "values of push's list once it is known; the CPU has them at hand",
     "queue.pad": "padding that lets pull skip the bitmap",
     "queue.list": "a bitmap as a list with the running sum that push shares edges by",

@@ -13,7 +13,6 @@ position (10 with 64-bit positions).
 
 from __future__ import annotations
 
-import math
 import struct
 import time
 from typing import Any
@@ -28,7 +27,7 @@ from spgraph.engine.mask import EMPTY_BITS, NO_MASK, MaskView
 from spgraph.engine.plan import GPU_COSTS
 from spgraph.engine.product import expected_edges, occupied_rows
 from spgraph.engine.products_cuda import CudaProduct
-from spgraph.engine.queues_cuda import counts_edges, queue
+from spgraph.engine.queues_cuda import counts_edges
 from spgraph.engine.steps_cuda import LONG_SHARE, NO_THUNK
 from spgraph.engine.vector_products import edges_limit
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
@@ -36,7 +35,7 @@ from spgraph.kernels.cuda.launch import MOST_BYTES
 
 __all__ = ["grow"]
 
-ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING = range(8)  # as in after.cuh
+ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING = range(9)  # as in after.cuh
 FEW = 8  # with the turn: few edges leave u
 PUSH = 3  # the place of that kernel in a round
 ROUNDS, PUSHES = 2, 32  # rounds, or pushes of a long row of them, that are started together, half of them ahead
@@ -87,8 +86,8 @@ class _Program:
 
     def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool):
         rows, columns = A.oriented(not transposed), A.oriented(transposed)
-        product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped, u,
-                              None, False, True)
+        product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped,
+                              u, None, False, True)
         device, dtype = product.device, out.dtype
         self.reads_u = "u" in product.term.uses
         self._rows, self._columns = _arrays(rows), _arrays(columns)
@@ -96,6 +95,7 @@ class _Program:
         self._many = device.multiprocessors
         same = {"CHANGED": True, "C_FULL": False, "LOOPED": True, "U_ISO": False}
         kernels = [_kernel(device, "list", VALUES=False), _kernel(device, "clear"), _kernel(device, "spread")]
+        make = _kernel(device, "make", VALUES=False)
         for bitmap in (False, True):
             key = ("loop push", *product.key(rows), dtype, bitmap)
             kernels.append(product.kernel(key, "push.push_scatter", rows, dtype, GROWS=True, BITMAP=bitmap,
@@ -106,8 +106,8 @@ class _Program:
         kernels.append(product.kernel(key, "pull.pull_until", columns, dtype, U_FULL=False, REPLACE=False, ACCUM=True,
                                       C_ISO=False, FRESH=False, CHVALS=False, NEXT=counts, HOT=0, HALVED=0, RUNS=1,
                                       BY_ROW="i" in product.term.uses, MOST=0, **same))
-        self._kernels = kernels
-        self._table = device.xp.empty(len(kernels) * MOST_BYTES + STATE.size, np.uint8)
+        self._kernels = [*kernels, make]
+        self._table = device.xp.empty(len(self._kernels) * MOST_BYTES + STATE.size, np.uint8)
         self._functions: Any = None
         self._graphs: Any = None
         self._stream: Any = None
@@ -118,8 +118,8 @@ class _Program:
                                                      (A.oriented(transposed), self._columns))
                    for now, then in zip(_arrays(block), arrays))
 
-    def load(self, search: _Search, pending: Any) -> tuple[Any, Any]:
-        """Tell the kernels what they work on; the graph of some rounds, and one of many pushes."""
+    def load(self, search: _Search, pending: Any) -> tuple[Any, Any, Any]:
+        """Tell the kernels what they work on; graphs of the first one, of some rounds, and of many pushes."""
         out, size, many, device = search.out, search.out.size, self._many, search.device
         lists, sums, bits, apart = search.lists, search.sums, search.bits, search.apart
         present, values = out.present, out.values
@@ -128,7 +128,7 @@ class _Program:
                   lists, EMPTY_BITS, sums, NO_THUNK, *self._push_ids)
         pulled = (*self._columns, bits, values, present, EMPTY_BITS, present, values, EMPTY_BITS, bits, EMPTY_BITS,
                   *self._pull_ids)
-        listing, clear, spread, push, mark, pull = self._kernels
+        listing, clear, spread, push, mark, pull, make = self._kernels
         packed = [  # in the order in which a level may need them
             listing.pack(size, (begin, bits, EMPTY_BITS, lists, EMPTY_BITS, sums), pending),
             clear.pack(apart // 4, (bits,), pending),
@@ -136,6 +136,7 @@ class _Program:
             push.pack(0, pushed, pending),
             mark.pack(0, pushed, pending),
             pull.pack(size, pulled, pending),
+            make.pack(search.u.nvals, (begin, search.first, EMPTY_BITS, lists, EMPTY_BITS, sums), pending),
         ]
         stream = device.stream_number()
         if self._stream not in (None, stream):
@@ -145,13 +146,14 @@ class _Program:
         device.put_bytes(self._table, b"".join([*(one.arguments for one in packed), state]))
         functions = [one.function for one in packed]
         if functions != self._functions:
-            blocks = [_blocks(size // 16, 8 * many), _blocks(apart // 4, 8 * many), _blocks(size // LONG_SHARE, 4 * many),
-                      4 * many, 4 * many, _blocks(size, 8 * many)]
+            blocks = [_blocks(size // 16, 8 * many), _blocks(apart // 4, 8 * many),
+                      _blocks(size // LONG_SHARE, 4 * many), 4 * many, 4 * many, _blocks(size, 8 * many), many]
             first = device.pointer(self._table)
             places = [(first + MOST_BYTES * k, first + MOST_BYTES * len(functions)) for k in range(len(functions))]
-            together = [(*how, THREADS, where) for *how, where in zip(functions, blocks, places)]
-            self._graphs = (device.graph(together * ROUNDS),
-                            device.graph([(functions[PUSH], many, THREADS, places[PUSH])] * PUSHES))
+            threads = [kernel.section.block for kernel in self._kernels]
+            *together, first = zip(functions, blocks, threads, places)
+            pushes = [(functions[PUSH], many, threads[PUSH], places[PUSH])] * PUSHES
+            self._graphs = device.graph([first]), device.graph(together * ROUNDS), device.graph(pushes)
             self._functions = functions
         return self._graphs
 
@@ -185,7 +187,7 @@ class _Search:
     def run(self, most: int | None) -> int:
         """All levels; returns how many."""
         device = self.device
-        self.state = self._state(*self._begin(), LIMIT if most is None else min(most, LIMIT))
+        self.state = self._state(self._begin(), LIMIT if most is None else min(most, LIMIT))
         with device.lock:
             pending = device.expect(5, None)
             try:
@@ -198,43 +200,42 @@ class _Search:
         self._end(count, entries, bool(as_list), which)
         return steps
 
-    def _begin(self) -> tuple[int, int]:
-        """u becomes the first list or bitmap; whose turn it is, and the edges that leave u (-1: not counted)."""
-        u, device, rows, size = self.u, self.device, self.rows, self.out.size
-        limit: Any = edges_limit(self.A, self.transposed, size - self.out.nvals, True, u, False, None, True)
-        made = queue(u, rows, math.inf) if u.format == "sparse" and u.nvals <= self.room else None
-        if made is not None:
-            prefix, edges = made
-            device.copy_into(self.lists, 0, u.indices)
-            device.copy_into(self.sums, 0, prefix[:u.nvals])
-            marked = edges * LONG_SHARE >= size
-            return (CLEARING if edges > limit else CLEARING_MARKS if marked else PUSHING), edges
+    def _begin(self) -> int:
+        """Whose turn it is: u becomes the first list, or the first bitmap."""
+        u = self.u
+        listed = u.nvals <= self.room
+        self.first: Any = self.lists  # nobody reads them
+        if listed and u.format == "sparse":
+            self.first = u.indices
+            return MAKING
         u.to_bitmap()
-        device.copy_into(self.bits, 0, u.present)
-        listed = u.nvals <= self.room and expected_edges(u, self.A, not self.transposed) <= limit
-        return (LISTING if listed else PULLING), -1
+        self.device.copy_into(self.bits, 0, u.present)
+        limit: Any = edges_limit(self.A, self.transposed, self.out.size - self.out.nvals, True, u, False, None, True)
+        return LISTING if listed and expected_edges(u, self.A, not self.transposed) <= limit else PULLING
 
-    def _state(self, turn: int, edges: int, most: int) -> tuple:
+    def _state(self, turn: int, most: int) -> tuple:
         """What `struct Loop` begins with."""
         out, u = self.out, self.u
-        return (turn, 0, 0, edges >= 0, u.nvals, edges, out.nvals, 0, most, 0, out.size, self.rows.nvals, self.occupied,
-                self.rows.occupied, self.room, self.apart)
+        return (turn, 0, 0, turn == MAKING, u.nvals, -1, out.nvals, 0, most, 0, out.size, self.rows.nvals,
+                self.occupied, self.rows.occupied, self.room, self.apart)
 
-    def _drive(self, rounds: Any, pushes: Any, pending: Any) -> None:
-        """Start kernels until the search has ended: all in turns, or pushes where few edges have been pushed for long."""
+    def _drive(self, first: Any, rounds: Any, pushes: Any, pending: Any) -> None:
+        """Start kernels until the search has ended: all in turns, or pushes where few edges were pushed for long."""
         device = self.device
-        words, first = device.words, pending.slot * WORDS
-        words[first + PROGRESS] = words[first + HEARD] = 0
+        words, place = device.words, pending.slot * WORDS
+        words[place + PROGRESS] = words[place + HEARD] = 0
+        if self.state[0] == MAKING:
+            device.start_graph(first)
         started = before = told = since = 0
         kind, looked = -1, time.monotonic()
         while not pending.ready():
-            if words[first + PROGRESS] != told:
-                told, before = words[first + PROGRESS], started
+            if words[place + PROGRESS] != told:
+                told, before = words[place + PROGRESS], started
             elif started - before > UNHEARD:
                 raise RuntimeError(f"{device.name}: a loop does not go on after {told >> 4} steps, turn {told & 7}")
             if told & 15 != kind:
                 kind, since = told & 15, told >> 4
-            waiting = started - words[first + HEARD]
+            waiting = started - words[place + HEARD]
             steady = kind == FEW | PUSHING and (told >> 4) - since >= STEADY
             if steady and waiting < PUSHES:
                 device.start_graph(pushes)

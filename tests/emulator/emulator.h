@@ -324,10 +324,9 @@ EMU_VECTOR(float, float) EMU_VECTOR(double, double)
 
 // ---- what stands behind the text of kernel `name` -----------------------------------------------------------------------
 #define EMU_STRING(name) #name
-template <class A> void emu_call(void (*kernel)(A), const void* args) { kernel(*(const A*)args); }
 #define EMU_EXPORT(name)                                                                                              \
     extern "C" __attribute__((weak, visibility("hidden"))) char __start_emu_shared[], __stop_emu_shared[];            \
-    static void emu_run(const void* args) { emu_call(name, args); }                                                   \
+    static void emu_run(const void* args) { name(*(const ARGUMENTS*)args); }                                          \
     extern "C" __attribute__((visibility("default"))) const EmuKernel emu_kernel = {EMU_STRING(name), emu_run,        \
                                                                                     __start_emu_shared,               \
                                                                                     __stop_emu_shared};

@@ -155,7 +155,7 @@ template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64
 // lists, or one of two bitmaps.
 #ifdef IN_LOOP
 #define LIST_MASK ((1ull << COUNT_BITS) - 1)
-enum { ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING };
+enum { ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING };
 constexpr int LONG_SHARE = 4;  // as in engine/steps_cuda.py
 constexpr i64 FEW_EDGES = 1 << 16;
 
@@ -204,6 +204,8 @@ struct Where {
     const Args* arguments;
     Loop* loop;
 };
+#undef ARGUMENTS
+#define ARGUMENTS Where
 #undef KERNEL
 #define KERNEL                                                                                                      \
     DEVICE void run(const Args& a, Loop& loop);                                                                     \

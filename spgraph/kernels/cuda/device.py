@@ -32,7 +32,7 @@ FEW = 16  # elements that steer a choice, or are single ones of the caller's
 
 
 class Counters:
-    """How often kernels, or graphs of them, were started, results waited for, and matrices multiplied by vectors (a superstep each)."""
+    """How often kernels, or graphs of them, were started, results waited for, and products (supersteps) done."""
 
     __slots__ = ("launches", "products", "waits")
 

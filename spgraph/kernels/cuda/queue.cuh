@@ -5,6 +5,15 @@
 // Data encoding: a list is (fidx, fvals) or (oidx, ovals), without duplicates; oprefix is the running
 // sum of the row lengths along a list. One step per entry of the list (pad: per position).
 
+#ifdef IN_LOOP
+// u is the first list now, besides what it was.
+DEVICE void listed_now(Loop& loop, u64 packed, i64) {
+    loop.list = 0;
+    loop.edges = (i64)(packed >> COUNT_BITS);
+    loop.choose(true);
+}
+#endif
+
 template <class A> DEVICE i64 length_of(const A& args, i64 p) {
     const i64 row = row_of(p);
     return (i64)load(args.begin + row + 1) - (i64)load(args.begin + row);
@@ -32,6 +41,9 @@ KERNEL {
 // The list in another order, and its prefix: what a flush of push.cuh writes, for a list that came from elsewhere. One
 // atomic for AHEAD entries per thread of a block.
 constexpr int AHEAD = 4;
+#ifdef IN_LOOP
+DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == MAKING; }
+#endif
 KERNEL {
     __shared__ u64 before[BLOCK / 32];
     __shared__ u64 base;
@@ -71,7 +83,11 @@ KERNEL {
         }
         __syncthreads();  // before the next ones are counted
     }
+#ifdef IN_LOOP
+    turn_over(a, loop, listed_now);
+#else
     publish(a);
+#endif
 }
 
 //== list(begin, present, vals, oidx, ovals, oprefix) returns=1
@@ -119,11 +135,7 @@ KERNEL {
     if (threadIdx.x == 0) const_cast<Args&>(a).present += loop.bits * loop.apart;
     __syncthreads();
     list_entries(a);
-    turn_over(a, loop, [](Loop& loop, u64 packed, i64) {
-        loop.list = 0;
-        loop.edges = (i64)(packed >> COUNT_BITS);
-        loop.choose(true);
-    });
+    turn_over(a, loop, listed_now);
 #else
     list_entries(a);
     publish(a);

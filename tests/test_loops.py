@@ -1,0 +1,483 @@
+"""Loops that are recorded and run whole (`spgraph.loops`): results, what they refuse, what a GPU runs alone."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import spgraph as sg
+from spgraph import binary, context, monoid, select, semiring, unary
+from spgraph._recording import recorders
+from spgraph.algorithms.bfs import any_next
+from spgraph.engine import loops_cuda
+from spgraph.exceptions import DimensionMismatch, InvalidValue
+
+N = 12
+
+
+def ring(n=N):
+    return sg.generators.cycle(n)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_recording():
+    yield
+    assert recorders == {}
+
+
+# ---- what is recorded, and when it runs --------------------------------------------------
+def test_nothing_runs_before_the_block_ends():
+    w, inside = sg.Vector.from_coo([0], 1, size=3), []
+    with sg.loop() as loop:
+        w << w.apply(binary.plus, right=1)
+        loop.until(loop.count == 4)
+        reader = threading.Thread(target=lambda: inside.append(w.to_dict()))
+        reader.start()
+        reader.join()
+    assert (inside, w.to_dict(), loop.count) == ([{0: 1}], {0: 5}, 4)
+
+
+def test_a_search_by_two_statements():
+    """Levels as the design's example writes them: the number of the iteration is a value."""
+    A = sg.generators.grid(3, 4)
+    level, frontier = sg.Vector(int, N), sg.Vector.from_coo([0], True, size=N)
+    with sg.loop() as loop:
+        level(frontier.S) << loop.count
+        frontier(~level.S, replace=True) << frontier.vxm(A, semiring.any_pair)
+        loop.until(frontier.nvals == 0)
+    assert level.isequal(sg.algorithms.bfs(A, 0).apply(unary.identity[sg.dtypes.INT64]).new())
+    assert loop.count == 6
+
+
+def test_scalars_and_reductions():
+    """Newton's method for square roots, until the largest change is small."""
+    x = sg.Vector.from_coo([0, 1, 2], [2.0, 9.0, 2500.0], size=3)
+    root, before, change = x.dup(), x.dup(), sg.Scalar(float)
+    with sg.loop() as loop:
+        before << root
+        root << binary.plus(before | binary.truediv(x & before)).apply(binary.times, right=0.5)
+        change << (root - before).apply(unary.abs).reduce(monoid.max)
+        loop.until(change.value < 1e-12)
+    assert np.allclose(root.to_dense(), [np.sqrt(2), 3, 50])
+    assert change.value < 1e-12
+
+
+def test_parts_and_elements_are_written():
+    v = sg.Vector.from_coo([0, 1, 2], [0, 0, 0], size=3)
+    with sg.loop() as loop:
+        v[1] << loop.count
+        v(binary.plus)[[0, 2]] << 10
+        v[0] = loop.count * 2 + 1
+        loop.until(loop.count >= 3)
+    assert v.to_dict() == {0: 5, 1: 2, 2: 30}
+    with sg.loop() as loop:
+        del v[0]
+        loop.until(v.nvals < 3)
+    assert v.to_dict() == {1: 2, 2: 30}
+
+
+def test_a_loop_within_a_loop_runs_to_its_end_each_time():
+    inner_total, outer = sg.Vector.from_coo([0], 0, size=1), sg.Vector.from_coo([0], 0, size=1)
+    with sg.loop() as loop:
+        outer << outer.apply(binary.plus, right=1)
+        with sg.loop() as within:
+            inner_total << inner_total.apply(binary.plus, right=1)
+            within.until(within.count == 3)
+        loop.until(loop.count == 4)
+    assert (outer.to_dict(), inner_total.to_dict(), loop.count, within.count) == ({0: 4}, {0: 12}, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("until", "wanted"),
+    [
+        (lambda loop, v: loop.count == 3, 3),
+        (lambda loop, v: loop.count > 3, 4),
+        (lambda loop, v: (loop.count >= 9) | (v.nvals == 4), 3),
+        (lambda loop, v: (loop.count >= 2) & (v.nvals >= 5), 4),
+        (lambda loop, v: ~(v.nvals < 6), 5),
+        (lambda loop, v: 2 * v.nvals - loop.count >= 7, 5),
+        (lambda loop, v: 10 - loop.count < v.nvals / 2, 7),
+        (lambda loop, v: 3 <= v.nvals, 2),  # noqa: SIM300
+        (lambda loop, v: v.nvals != loop.count, 1),
+    ],
+)
+def test_conditions(until, wanted):
+    v = sg.Vector.from_coo([0], 1, size=40)
+    after = sg.Matrix.from_coo(range(39), range(1, 40), 1, nrows=40, ncols=40)
+    with sg.loop() as loop:
+        v(monoid.any) << v.vxm(after, semiring.any_first)  # one entry more
+        loop.until(until(loop, v))
+    assert (loop.count, v.nvals) == (wanted, wanted + 1)
+
+
+def test_several_untils_are_any_of_them():
+    v = sg.Vector.from_coo([0], 0, size=1)
+    with sg.loop() as loop:
+        v << v.apply(binary.plus, right=1)
+        loop.until(loop.count == 7)
+        loop.until(loop.count == 5)
+    assert loop.count == 5
+
+
+def test_another_thread_is_not_recorded():
+    w, done = sg.Vector.from_coo([0], 1, size=3), []
+
+    def elsewhere():
+        other = sg.Vector.from_coo([1], 5, size=3)
+        other << other.apply(binary.plus, right=1)
+        done.append((other.nvals, other.to_dict()))
+
+    with sg.loop() as loop:
+        w << w.apply(binary.plus, right=1)
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        loop.until(loop.count == 1)
+    assert done == [(1, {1: 6})]
+    assert w.to_dict() == {0: 2}
+
+
+# ---- what is refused ---------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda v, s, A: bool(v.nvals), "v.nvals is known only when the loop runs"),
+        (lambda v, s, A: int(v.nvals), "v.nvals is known only"),
+        (lambda v, s, A: float(A.nvals), "A.nvals is known only"),
+        (lambda v, s, A: range(v.nvals), "v.nvals is known only"),
+        (lambda v, s, A: bool(v.nvals == 0), r"v.nvals == 0 is not known before the loop runs"),
+        (lambda v, s, A: bool((v.nvals == 0) | (s.value > 1)), r"v.nvals == 0 or s.value > 1 is not known"),
+    ],
+)
+def test_what_is_not_known_yet_is_no_number(read, message):
+    v, s, A = named()
+    with pytest.raises(TypeError, match=message), sg.loop():
+        read(v, s, A)
+
+
+READS = {
+    "new": lambda v, s, A: v.apply(unary.abs).new(),
+    "new of a product": lambda v, s, A: v.vxm(A).new(),
+    "nvals of an expression": lambda v, s, A: (v + v).nvals,
+    "to_coo": lambda v, s, A: v.to_coo(),
+    "to_dense": lambda v, s, A: v.to_dense(),
+    "dict": lambda v, s, A: v.to_dict(),
+    "get": lambda v, s, A: v.get(0),
+    "in": lambda v, s, A: 0 in v,
+    "element": lambda v, s, A: v[0].value,
+    "iteration": lambda v, s, A: list(v),
+    "isequal": lambda v, s, A: v.isequal(v),
+    "reduction": lambda v, s, A: v.reduce().value,
+    "matrix": lambda v, s, A: A.to_csr(),
+    "rows": lambda v, s, A: A.reduce_rowwise().new(),
+    "float": lambda v, s, A: float(s),
+    "get of a scalar": lambda v, s, A: s.get(),
+    "scalar as an operand": lambda v, s, A: v.apply(binary.plus, right=s),
+    "clear": lambda v, s, A: v.clear(),
+    "clear of a matrix": lambda v, s, A: A.clear(),
+    "dup": lambda v, s, A: v.dup(),
+    "resize": lambda v, s, A: v.resize(3),
+}
+
+
+def named():
+    v = sg.Vector.from_coo([0, 2], [1, 2], size=N, name="v")
+    return v, sg.Scalar.from_value(3, name="s"), ring()
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_what_is_not_computed_yet_cannot_be_read(read):
+    v, s, A = named()
+    with pytest.raises(RuntimeError, match=r"within sg.loop\(\) statements are only written down"), sg.loop():
+        read(v, s, A)
+    assert v.to_dict() == {0: 1, 2: 2}
+    assert A.nvals == ring().nvals
+
+
+def test_a_loop_must_end_and_do_something():
+    w = sg.Vector.from_coo([0], 1, size=3)
+    with pytest.raises(InvalidValue, match=r"nothing says when to stop; call loop.until"), sg.loop():
+        w << w.apply(unary.abs)
+    with pytest.raises(InvalidValue, match="no statement"), sg.loop() as loop:
+        loop.until(loop.count == 1)
+    with pytest.raises(TypeError, match="wanted a condition such as"), sg.loop() as loop:
+        loop.until(True)
+    with pytest.raises(RuntimeError, match="outside the loop's block"):
+        loop.until(loop.count == 1)
+    assert w.to_dict() == {0: 1}
+
+
+def test_a_loop_is_recorded_once():
+    w = sg.Vector.from_coo([0], 1, size=3)
+    with sg.loop() as loop:
+        w << w.apply(unary.abs)
+        loop.until(loop.count == 1)
+    with pytest.raises(RuntimeError, match="recorded once"), loop:
+        pass
+
+
+def test_errors_say_which_statement():
+    w, long = sg.Vector.from_coo([0], 1, size=3), sg.Vector.from_coo([0], 1, size=4)
+
+    def run():
+        with sg.loop() as loop:
+            w << w.apply(unary.abs)
+            w << long.apply(unary.abs)
+            loop.until(loop.count == 1)
+
+    with pytest.raises(DimensionMismatch) as caught:
+        run()
+    assert "test_loops.py, line" in caught.value.__notes__[0]
+
+
+def test_an_error_within_the_block_runs_nothing():
+    w = sg.Vector.from_coo([0], 1, size=3)
+
+    def run():
+        with sg.loop() as loop:
+            w << w.apply(binary.plus, right=1)
+            loop.until(loop.count == 1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run()
+    assert w.to_dict() == {0: 1}
+
+
+def test_an_empty_scalar_is_compared_with_nothing():
+    w, s = sg.Vector.from_coo([0], 1, size=3), sg.Scalar(float, name="s")
+
+    def run():
+        with sg.loop() as loop:
+            w << w.apply(unary.abs)
+            loop.until(s.value < 1)
+
+    with pytest.raises(InvalidValue, match=r"s.value < 1 compares a Scalar without a value"):
+        run()
+
+
+# ---- searches that grow, which a GPU runs alone ------------------------------------------
+def directed(*size, seed):
+    rows, cols = sg.generators.rmat_edges(*size, seed=seed)[:2]
+    n = 1 << size[0]
+    return sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n, dup_op=binary.lor)
+
+
+GRAPHS = {
+    "path": lambda: sg.generators.path(60),
+    "long path": lambda: sg.generators.path(1500),
+    "grid": lambda: sg.generators.grid(30, 40),
+    "star": lambda: sg.generators.star(3000),
+    "rmat": lambda: sg.generators.rmat(10, 8, seed=3),
+    "by degree": lambda: sg.generators.rmat(10, 8, seed=3).reorder("degree"),
+    "weighted": lambda: sg.generators.rmat(9, 16, seed=4).apply(unary.identity["FP32"]).new(),
+    "directed": lambda: directed(10, 4, seed=5),
+}
+COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0}, "of pulls high": {"start": 1e9}}
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """How many iterations each search did without the host."""
+    steps = []
+    real = loops_cuda.grow
+
+    def noted(*args):
+        steps.append(real(*args))
+        return steps[-1]
+
+    monkeypatch.setattr(loops_cuda, "grow", noted)
+    return steps
+
+
+def priced(monkeypatch, prices):
+    monkeypatch.setattr(loops_cuda, "GPU_COSTS", loops_cuda.GPU_COSTS._replace(**prices))
+
+
+def level_by_level(A, w, near, op, most=None):
+    """The same by Python's loop; how many iterations."""
+    count = 0
+    while True:
+        w(~w.S, changed=near) << near.vxm(A, op)
+        count += 1
+        if near.nvals == 0 or count == most:
+            return count
+
+
+@pytest.mark.parametrize("prices", COSTS.values(), ids=COSTS)
+@pytest.mark.parametrize("most", [None, 1, 2, 5])
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_searches_are_those_of_a_plain_loop(cuda, monkeypatch, alone, graph, most, prices):
+    priced(monkeypatch, prices)
+    with sg.Context(cuda):
+        A = GRAPHS[graph]()
+        A._block.oriented(True)
+        source = int(np.argmax(np.bincount(A.to_coo()[0], minlength=A.nrows)))
+        w = sg.Vector.from_coo([source], 0, np.int32, size=A.nrows)
+        near, wanted = w.dup(), w.dup()
+        last = wanted.dup()
+        count = level_by_level(A, wanted, last, any_next, most)
+        for again in range(2):
+            if again:
+                w, near = sg.Vector.from_coo([source], 0, np.int32, size=A.nrows), w.dup(clear=True)
+                near << w
+            with sg.loop() as loop:
+                w(~w.S, changed=near) << near.vxm(A, any_next)
+                loop.until(near.nvals == 0)
+                if most is not None:
+                    loop.until(loop.count == most)
+            assert loop.count == count
+            assert w.isequal(wanted, check_dtype=True)
+            assert near.isequal(last, check_dtype=True)
+            w(w.S) << 1  # nothing is shared
+            assert near.isequal(last)
+    by_itself = 0 if graph == "star" else count - 1  # from the second one on: then values are known to be those of w
+    assert sum(alone) == 2 * by_itself
+
+
+@pytest.mark.parametrize("op", [semiring.any_pair, semiring.any_secondi, semiring.any_firstj, semiring.any_second])
+@pytest.mark.parametrize("dtype", ["BOOL", "UINT8", "INT64", "FP64"])
+@pytest.mark.parametrize("way", ["vxm", "mxv", "transposed"])
+def test_any_semiring_type_and_way(cuda, monkeypatch, alone, op, dtype, way):
+    priced(monkeypatch, COSTS["of pulls low"])
+    with sg.Context(cuda):
+        A = directed(9, 4, seed=6).apply(unary.one["INT32"]).new()
+        A._block.oriented(True)
+        sources = np.argsort(np.bincount(np.concatenate(A.to_coo()[:2]), minlength=A.nrows))[-3:]
+        w = sg.Vector.from_coo(sources, True, dtype, size=A.nrows)
+        near = w.dup()
+        reached, frontier = w.dup(), w.dup()
+        B = A.T if way == "transposed" else A
+
+        def product(u):
+            return B.mxv(u, op) if way == "mxv" else u.vxm(B, op)
+
+        count = 0
+        while frontier.nvals:
+            reached(~reached.S, changed=frontier) << product(frontier)
+            count += 1
+        with sg.loop() as loop:
+            w(~w.S, changed=near) << product(near)
+            loop.until(near.nvals == 0)
+        assert loop.count == count
+        assert near.nvals == 0
+        assert (w.apply(unary.one) == reached.apply(unary.one)).new().reduce(monoid.land).value
+        if op is semiring.any_pair:
+            assert w.isequal(reached, check_dtype=True)
+        if op in (semiring.any_secondi, semiring.any_firstj) and dtype == "INT64":
+            ids, parents = (part.tolist() for part in w.to_coo())
+            rows, cols, _ = (B.T if way == "mxv" else B).to_coo()
+            edges = set(zip(rows.tolist(), cols.tolist()))
+            found = [(p, v) for v, p in zip(ids, parents) if v not in sources]
+            if op is (semiring.any_firstj if way == "mxv" else semiring.any_secondi):
+                assert found
+                assert all(pair in edges and pair[0] in ids for pair in found)
+    assert sum(alone) >= count - 1
+
+
+def test_what_is_not_such_a_search_runs_statement_by_statement(cuda, alone):
+    with sg.Context(cuda):
+        A = GRAPHS["rmat"]()
+        w = sg.Vector.from_coo([0], 0, np.int32, size=A.nrows)
+        near = w.dup()
+        with sg.loop() as loop:
+            w(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+            loop.until(near.nvals == 0)
+        other = sg.Vector.from_coo([0], 0, np.int32, size=A.nrows)
+        near = other.dup()
+        with sg.loop() as loop:
+            other(~other.S, changed=select.valuelt(near, 3)) << near.vxm(A, any_next)
+            loop.until(near.nvals == 0)
+    assert alone == []
+
+
+@pytest.mark.parametrize("direction", ["push", "pull", "gap"])
+def test_a_direction_that_is_asked_for_is_taken(cuda, alone, direction):
+    with sg.Context(cuda, direction=direction):
+        A = GRAPHS["rmat"]()
+        assert sg.algorithms.bfs(A, 5).isequal(sg.algorithms.bfs(A, 5))
+    assert set(alone) == {0}
+
+
+def test_traces_see_every_superstep(cuda, alone):
+    with sg.Context(cuda):
+        A = GRAPHS["grid"]()
+        with sg.trace() as t:
+            level = sg.algorithms.bfs(A, 0)
+    assert len([row for row in t.to_pandas().to_dict("records") if row["operation"].startswith("mxv")]) == (
+        level.reduce(monoid.max).value + 1
+    )
+    assert set(alone) == {0}
+
+
+def test_a_matrix_that_changes_is_looked_at_again(cuda, alone):
+    with sg.Context(cuda):
+        A = sg.Matrix.from_coo(range(99), range(1, 100), True, nrows=100, ncols=100)
+        A << binary.lor(A | A.T)
+        A._block.oriented(True)
+        assert sg.algorithms.bfs(A, 0).reduce(monoid.max).value == 99
+        A[0, 50] << True
+        A[50, 0] << True
+        A._block.oriented(True)
+        assert sg.algorithms.bfs(A, 0).reduce(monoid.max).value == 50
+        B = A.dup()
+        B << A.select(select.offdiag)
+        B._block.oriented(True)
+        assert sg.algorithms.bfs_parents(B, 99).nvals == 100
+    assert any(alone)
+
+
+def test_full_and_finished_searches(cuda, alone):
+    with sg.Context(cuda):
+        A = ring()
+        w = sg.Vector.from_dense(np.zeros(N, np.int32))
+        near = w.dup()
+        with sg.loop() as loop:
+            w(~w.S, changed=near) << near.vxm(A, any_next)
+            loop.until(near.nvals == 0)
+        assert (loop.count, w.nvals, near.nvals) == (1, N, 0)
+        empty, nothing = sg.Vector(np.int32, N), sg.Vector(np.int32, N)
+        with sg.loop() as loop:
+            empty(~empty.S, changed=nothing) << nothing.vxm(A, any_next)
+            loop.until(nothing.nvals == 0)
+        assert (loop.count, empty.nvals) == (1, 0)
+
+
+def test_two_streams_do_not_meet(cuda, alone):
+    """Kernels that are left over from a search end at once, whatever the next search on another stream does."""
+    if cuda.name.startswith("emulated"):
+        pytest.skip("the emulated GPU has one stream")
+    with sg.Context(cuda):
+        A = sg.generators.rmat(14, 8, seed=3)
+        wanted = sg.algorithms.bfs(A, 5)
+        for _ in range(20):
+            with cuda.xp.cuda.Stream(non_blocking=True):
+                one = sg.algorithms.bfs(A, 5)
+                cuda.synchronize()
+            assert one.isequal(wanted)
+            assert sg.algorithms.bfs(A, 5).isequal(wanted)
+    assert any(alone)
+
+
+def test_a_loop_that_does_not_go_on_is_an_error(cuda, monkeypatch):
+    monkeypatch.setattr(loops_cuda._Search, "_begin", lambda search: setattr(search, "first", search.lists) or 77)
+    monkeypatch.setattr(loops_cuda, "UNHEARD", 20)
+    with sg.Context(cuda), pytest.raises(RuntimeError, match="a loop does not go on after 0 steps"):
+        sg.algorithms.bfs_parents(sg.generators.grid(8, 8), 0)
+    with sg.Context(cuda):
+        monkeypatch.undo()
+        assert sg.algorithms.bfs_parents(sg.generators.grid(8, 8), 0).nvals == 64
+
+
+def test_supersteps_are_counted(cuda):
+    with sg.Context(cuda):
+        A = GRAPHS["grid"]()
+        before = cuda.counters.products
+        level = sg.algorithms.bfs(A, 0)
+        assert cuda.counters.products - before == level.reduce(monoid.max).value + 1
+
+
+def test_a_loop_in_parts(in_parts):
+    A = GRAPHS["grid"]()
+    wanted = sg.algorithms.bfs(A.to("cpu") if not context.device().on_host else A, 0)
+    assert sg.algorithms.bfs(A, 0).to_dense(-1).tolist() == wanted.to_dense(-1).tolist()
