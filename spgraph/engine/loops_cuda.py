@@ -37,7 +37,7 @@ __all__ = ["grow"]
 
 ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING = range(9)  # as in after.cuh
 FEW = 8  # with the turn: few edges leave u
-PUSH = 3  # the place of that kernel in a round
+PUSH, MAKE = 3, 6  # places of these kernels
 ROUNDS, PUSHES = 2, 32  # rounds, or pushes of a long row of them, that are started together, half of them ahead
 STEADY = 8  # levels after which a row of pushes is long
 ALIGNED = 256  # bytes
@@ -45,6 +45,7 @@ THREADS = 256  # of a block
 LEAST_ROOM = 1024
 LIMIT = 1 << 62
 STATE = struct.Struct("@17q4d")  # `struct Loop`
+WORD, COUNT, PLACES = struct.Struct("@P"), struct.Struct("@q"), struct.Struct("@PPQ")
 PROGRESS, HEARD, WORDS = 5, 6, 8  # of a result's place: what after.cuh writes there
 PATIENCE = 0.05  # seconds of polling before the host looks for errors
 UNHEARD = 1000  # kernels started since something was done: then nothing will be
@@ -81,8 +82,8 @@ def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, semiring) -> bool:
 class _Program:
     """The kernels of a statement, as the matrix keeps them: its arrays, not its block, which keeps them in turn."""
 
-    __slots__ = ("_columns", "_functions", "_graphs", "_kernels", "_many", "_pull_ids", "_push_ids", "_rows",
-                 "_stream", "_table", "reads_u")
+    __slots__ = ("_changing", "_columns", "_content", "_graphs", "_kernels", "_many", "_pull_ids", "_push_ids", "_rows",
+                 "_stream", "_table", "_told", "reads_u")
 
     def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool):
         rows, columns = A.oriented(not transposed), A.oriented(transposed)
@@ -108,7 +109,7 @@ class _Program:
                                       BY_ROW="i" in product.term.uses, MOST=0, **same))
         self._kernels = [*kernels, make]
         self._table = device.xp.empty(len(self._kernels) * MOST_BYTES + STATE.size, np.uint8)
-        self._functions: Any = None
+        self._content: Any = None  # of the table, as it was written last
         self._graphs: Any = None
         self._stream: Any = None
 
@@ -120,42 +121,54 @@ class _Program:
 
     def load(self, search: _Search, pending: Any) -> tuple[Any, Any, Any]:
         """Tell the kernels what they work on; graphs of the first one, of some rounds, and of many pushes."""
+        device = search.device
+        if self._content is None:
+            self._pack(search, pending)
+        content, addresses = self._content, search.addresses()
+        for offset, which in self._changing:
+            WORD.pack_into(content, offset, addresses[which])
+        for offset in self._told:
+            PLACES.pack_into(content, offset, *pending.places())
+        COUNT.pack_into(content, MAKE * MOST_BYTES, search.u.nvals)
+        STATE.pack_into(content, len(self._kernels) * MOST_BYTES, *search.state, pending.places()[1], *search.costs)
+        stream = device.stream_number()
+        if self._stream not in (None, stream):
+            device.check()  # kernels that another stream has started do not see the next loop
+        self._stream = stream
+        device.put_bytes(self._table, content)
+        return self._graphs
+
+    def _pack(self, search: _Search, pending: Any) -> None:
+        """All arguments, where those are that change from search to search, and the graphs, which stay."""
         out, size, many, device = search.out, search.out.size, self._many, search.device
-        lists, sums, bits, apart = search.lists, search.sums, search.bits, search.apart
+        lists, sums, bits, first = search.arrays()
         present, values = out.present, out.values
         begin, indices, entries = self._rows
         pushed = (sums, 0, begin, lists, values, indices, entries, EMPTY_BITS, EMPTY_BITS, present, values, bits, 1,
                   lists, EMPTY_BITS, sums, NO_THUNK, *self._push_ids)
         pulled = (*self._columns, bits, values, present, EMPTY_BITS, present, values, EMPTY_BITS, bits, EMPTY_BITS,
                   *self._pull_ids)
-        listing, clear, spread, push, mark, pull, make = self._kernels
-        packed = [  # in the order in which a level may need them
-            listing.pack(size, (begin, bits, EMPTY_BITS, lists, EMPTY_BITS, sums), pending),
-            clear.pack(apart // 4, (bits,), pending),
-            spread.pack(0, (lists, bits), pending),
-            push.pack(0, pushed, pending),
-            mark.pack(0, pushed, pending),
-            pull.pack(size, pulled, pending),
-            make.pack(search.u.nvals, (begin, search.first, EMPTY_BITS, lists, EMPTY_BITS, sums), pending),
-        ]
-        stream = device.stream_number()
-        if self._stream not in (None, stream):
-            device.check()  # kernels that another stream has started do not see the next loop
-        self._stream = stream
-        state = STATE.pack(*search.state, pending.places()[1], *search.costs)
-        device.put_bytes(self._table, b"".join([*(one.arguments for one in packed), state]))
-        functions = [one.function for one in packed]
-        if functions != self._functions:
-            blocks = [_blocks(size // 16, 8 * many), _blocks(apart // 4, 8 * many),
-                      _blocks(size // LONG_SHARE, 4 * many), 4 * many, 4 * many, _blocks(size, 8 * many), many]
-            first = device.pointer(self._table)
-            places = [(first + MOST_BYTES * k, first + MOST_BYTES * len(functions)) for k in range(len(functions))]
-            threads = [kernel.section.block for kernel in self._kernels]
-            *together, first = zip(functions, blocks, threads, places)
-            pushes = [(functions[PUSH], many, threads[PUSH], places[PUSH])] * PUSHES
-            self._graphs = device.graph([first]), device.graph(together * ROUNDS), device.graph(pushes)
-            self._functions = functions
-        return self._graphs
+        listed = (begin, bits, EMPTY_BITS, lists, EMPTY_BITS, sums)
+        words, room = search.apart // 4, search.room
+        # in the order in which a level may need them: items, arguments, and how many blocks
+        uses = [(size, listed, _blocks(size // 16, 8 * many)), (words, (bits,), _blocks(words, 8 * many)),
+                (0, (lists, bits), _blocks(room, 4 * many)), (0, pushed, 4 * many), (0, pushed, 4 * many),
+                (size, pulled, _blocks(size, 8 * many)), (0, (begin, first, EMPTY_BITS, lists, EMPTY_BITS, sums), many)]
+        packed = [kernel.pack(count, args, pending) for kernel, (count, args, _) in zip(self._kernels, uses)]
+        changing = (lists, sums, bits, first, present, values)
+        self._changing = [(MOST_BYTES * k + offset, which)
+                          for k, (one, (_, args, _)) in enumerate(zip(packed, uses))
+                          for offset, arg in zip(one.offsets, args)
+                          for which, array in enumerate(changing) if arg is array]
+        self._told = [MOST_BYTES * k + one.offsets[-3] for k, one in enumerate(packed)]
+        self._content = bytearray(b"".join(one.arguments for one in packed) + bytes(STATE.size))
+        table = device.pointer(self._table)
+        places = [(table + MOST_BYTES * k, table + MOST_BYTES * len(packed)) for k in range(len(packed))]
+        *together, make = ((one.function, blocks, kernel.section.block, place) for one, (_, _, blocks), kernel, place
+                           in zip(packed, uses, self._kernels, places))
+        function, _, threads, place = together[PUSH]
+        self._graphs = (device.graph([make]), device.graph(together * ROUNDS),
+                        device.graph([(function, many, threads, place)] * PUSHES))
 
 
 def _arrays(A: MatrixBlock) -> tuple:
@@ -172,6 +185,7 @@ class _Search:
 
     def __init__(self, program: _Program, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock):
         self.program = program
+        self.turn, self.first, self.state = ENDED, None, ()  # see `run`
         self.out, self.u = out.writable_bitmap(), u
         self.device: Any = out.device
         self.A, self.transposed, self.rows = A, transposed, A.oriented(not transposed)
@@ -179,15 +193,31 @@ class _Search:
         xp, size = self.device.xp, out.size
         self.room = max(size // LONG_SHARE, min(size, LEAST_ROOM))
         self.apart = -(-size // ALIGNED) * ALIGNED
-        self.lists = xp.empty(2 * self.room, index_dtype(size))
-        self.sums = xp.empty(2 * self.room, np.int64)
-        self.bits = xp.empty(2 * self.apart, np.uint8)
+        self.width = index_dtype(size)
+        ends = 2 * self.room * 8, 2 * self.room * (8 + self.width.itemsize)  # of sums, and of lists behind them
+        self.begins = ends[0], -(-ends[1] // ALIGNED) * ALIGNED  # of lists and bits
+        self.memory = xp.empty(self.begins[1] + 2 * self.apart, np.uint8)
         self.costs = GPU_COSTS.push, GPU_COSTS.pull, GPU_COSTS.stop, size * GPU_COSTS.look + GPU_COSTS.start
+
+    def arrays(self) -> tuple:
+        """Both lists, both running sums, both bitmaps, and the list to begin with."""
+        lists, bits = self.begins
+        memory = self.memory
+        listed = memory[lists:lists + 2 * self.room * self.width.itemsize].view(self.width)
+        return listed, memory[:lists].view(np.int64), memory[bits:], self.first if self.turn == MAKING else listed[:]
+
+    def addresses(self) -> tuple:
+        """Where these are, and C's presence and values."""
+        pointer, begin = self.device.pointer, self.device.pointer(self.memory)
+        lists, bits = begin + self.begins[0], begin + self.begins[1]
+        first = pointer(self.first) if self.turn == MAKING else lists  # nobody reads it
+        return lists, begin, bits, first, pointer(self.out.present), pointer(self.out.values)
 
     def run(self, most: int | None) -> int:
         """All levels; returns how many."""
         device = self.device
-        self.state = self._state(self._begin(), LIMIT if most is None else min(most, LIMIT))
+        self.turn = self._begin()
+        self.state = self._state(LIMIT if most is None else min(most, LIMIT))
         with device.lock:
             pending = device.expect(5, None)
             try:
@@ -204,19 +234,18 @@ class _Search:
         """Whose turn it is: u becomes the first list, or the first bitmap."""
         u = self.u
         listed = u.nvals <= self.room
-        self.first: Any = self.lists  # nobody reads them
         if listed and u.format == "sparse":
             self.first = u.indices
             return MAKING
         u.to_bitmap()
-        self.device.copy_into(self.bits, 0, u.present)
+        self.device.copy_into(self.memory, self.begins[1], u.present)
         limit: Any = edges_limit(self.A, self.transposed, self.out.size - self.out.nvals, True, u, False, None, True)
         return LISTING if listed and expected_edges(u, self.A, not self.transposed) <= limit else PULLING
 
-    def _state(self, turn: int, most: int) -> tuple:
+    def _state(self, most: int) -> tuple:
         """What `struct Loop` begins with."""
         out, u = self.out, self.u
-        return (turn, 0, 0, turn == MAKING, u.nvals, -1, out.nvals, 0, most, 0, out.size, self.rows.nvals,
+        return (self.turn, 0, 0, self.turn == MAKING, u.nvals, -1, out.nvals, 0, most, 0, out.size, self.rows.nvals,
                 self.occupied, self.rows.occupied, self.room, self.apart)
 
     def _drive(self, first: Any, rounds: Any, pushes: Any, pending: Any) -> None:
@@ -224,7 +253,7 @@ class _Search:
         device = self.device
         words, place = device.words, pending.slot * WORDS
         words[place + PROGRESS] = words[place + HEARD] = 0
-        if self.state[0] == MAKING:
+        if self.turn == MAKING:
             device.start_graph(first)
         started = before = told = since = 0
         kind, looked = -1, time.monotonic()
@@ -256,10 +285,10 @@ class _Search:
         if not count:
             u.become(out.size, out.dtype)
         elif as_list:
-            found = self.lists[which * self.room:which * self.room + count].copy()
+            found = self.arrays()[0][which * self.room:which * self.room + count].copy()
             u.set_sparse(found, xp.take(out.values, found), sorted=count < 2, partition=out.partition)
         else:
-            bits = self.bits[which * self.apart:which * self.apart + out.size].copy()
+            bits = self.arrays()[2][which * self.apart:which * self.apart + out.size].copy()
             u.set_bitmap(bits, out.values.copy(), count, partition=out.partition)
 
 

@@ -70,10 +70,11 @@ class Pending:
 
 
 class Packed(NamedTuple):
-    """A function of a kernel that finds its arguments in memory, and these."""
+    """A function of a kernel that finds its arguments in memory, these, and where each begins, as do the places."""
 
     function: Any
     arguments: bytes
+    offsets: list[int]
 
 
 class CudaKernel:
@@ -172,7 +173,11 @@ class CudaKernel:
             last, places = self._last, pending.places()
             if last is None or not last[0](device.buffer, count, args, *places):
                 last = self._find(count, args, places)
-            return Packed(last[1], device.packed[:MOST_BYTES].tobytes())
+            codes = [describe(self.section, *pair, device)[1] for pair in zip(self.section.arguments, args)]
+            layout = "@q" + "".join(codes) + "PPQ"
+            offsets = [struct.calcsize(layout[:end]) - struct.calcsize(layout[end - 1])
+                       for end in range(3, len(layout) + 1)]
+            return Packed(last[1], device.packed[:MOST_BYTES].tobytes(), offsets)
 
     def _find(self, count: int, args: tuple, places: tuple) -> tuple:
         """The packer and the function for such arguments, which are packed."""
