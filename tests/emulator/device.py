@@ -127,6 +127,9 @@ class EmulatedDevice(CudaDevice):
         """Nothing is ever under way."""
         counts.synchronizations += 1
 
+    def check(self) -> None:
+        """Nothing is ever under way."""
+
     def stamp(self) -> float:
         """The host's time: all that was started is done."""
         return time.perf_counter()

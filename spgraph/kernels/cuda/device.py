@@ -397,9 +397,9 @@ class CudaDevice(Device):
                 raise RuntimeError(f"{self.name}: a kernel ended without its results")
 
     def check(self) -> None:
-        """Wait for all that was started, and raise what has gone wrong."""
+        """Wait for all that was started, on all streams, and raise what has gone wrong."""
         with self:
-            self.synchronize()
+            self.xp.cuda.runtime.deviceSynchronize()
 
     # ---- kernels -----------------------------------------------------------------------
     def kernel(self, name: str, consts: dict, ops: dict, *, block: int | None = None, shared: int = 0) -> CudaKernel:
