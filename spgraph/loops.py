@@ -2,23 +2,25 @@
 
 Method: within the block statements (``w(mask) << expression``) are recorded instead of run, numbers that depend on
 them (``v.nvals``, a Scalar's ``value``, ``loop.count``) stand for what they will be, and ``loop.until(condition)`` says
-when to stop. On leaving the block the loop runs to its end. A search that only grows runs on a GPU without the host
-between its levels (`spgraph.engine.loops_cuda`); all else runs statement by statement, as a loop of Python's would.
+when to stop. On leaving the block the loop runs to its end. Searches that grow and relaxations run on a GPU without
+the host between supersteps (`spgraph.engine.loops_cuda`); all else runs statement by statement, as Python's loops do.
 """
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from spgraph import _recording, engine
+from spgraph import _recording, binary, engine
 from spgraph._plans import MxV
 from spgraph.exceptions import InvalidValue
 from spgraph.mask import ComplementedStructuralMask
+from spgraph.scalar import SCALARS, Scalar
 from spgraph.vector import Vector
 
 __all__ = ["Condition", "Loop", "Number", "loop", "nvals_later", "value_later"]
@@ -117,7 +119,7 @@ def nvals_later(counted: Any) -> Number:
     """How many entries a Vector or a Matrix has, as the loop that is recorded will know it."""
     if hasattr(counted, "_plan"):
         _recording.refuse("nvals", "write the expression into an object, and compare that one's nvals")
-    return Number(lambda: counted.nvals, f"{counted.name}.nvals", counted)
+    return Number(lambda: counted._block.nvals, f"{counted.name}.nvals", counted)
 
 
 def value_later(scalar: Any) -> Number:
@@ -148,7 +150,8 @@ class Comparison(NamedTuple):
 
     def holds(self) -> bool:
         """Whether it does, now."""
-        left, right = _value(self.left), _value(self.right)
+        left = self.left._get() if type(self.left) is Number else self.left
+        right = self.right._get() if type(self.right) is Number else self.right
         if left is None or right is None:
             raise InvalidValue(f"loop.until: {self} compares a Scalar without a value")
         return bool(self.function(left, right))
@@ -167,7 +170,10 @@ class Condition:
 
     def holds(self) -> bool:
         """Whether it does, now."""
-        return any(one.holds() for one in self.any_of)
+        for one in self.any_of:  # noqa: SIM110  # a generator costs as much as a small superstep's share
+            if one.holds():
+                return True
+        return False
 
     def __or__(self, other: Any) -> Any:
         return Condition((*self.any_of, *other.any_of)) if type(other) is Condition else NotImplemented
@@ -212,8 +218,12 @@ class _Statement(NamedTuple):
     place: str
 
     def run(self) -> None:
+        """Do it."""
         try:
-            self.write(*(_value(arg) for arg in self.args))
+            if Number in map(type, self.args):
+                self.write(*map(_value, self.args))
+            else:
+                self.write(*self.args)
         except Exception as error:
             error.add_note(f"in a statement of a loop: {self.place}")
             raise
@@ -287,15 +297,19 @@ class Loop:
     def run(self) -> None:
         """All iterations."""
         self._count = 0
-        search = _search_of(self)
+        until: Any = self._until
+        product = _product_of(self)
+        if product is not None:
+            with closing(product.iterations()) as iterations:
+                for done in iterations:
+                    self._count += done
+                    if until.holds():
+                        return
         while True:
-            done = 0 if search is None else search.run(self._count)
-            if not done:
-                for statement in self._statements:
-                    statement.run()
-                done = 1
-            self._count += done
-            if self._until.holds():  # type: ignore[union-attr]
+            for statement in self._statements:
+                statement.run()
+            self._count += 1
+            if until.holds():
                 return
 
 
@@ -307,8 +321,10 @@ def loop() -> Loop:
     after which iteration to stop. When the block ends, the loop runs; then ``loop.count`` is an int. A loop within
     a loop is run to its end in each iteration of the outer one.
 
-    On a GPU a search that only grows, as below, runs from its first to its last level without Python, which saves some
-    0.1 ms per level. Other loops run statement by statement.
+    On a GPU a search that grows, as below, runs from its first to its last level without Python, which saves some 0.1
+    ms a level. So do relaxations, ``dist(binary.min, changed=near) << near.vxm(A, min_plus)``, also with a selection of
+    what counts as changed, as long as few edges leave what has changed; a statement ``total(binary.plus) <<
+    near.nvals`` before may count with them. Other loops run statement by statement.
 
     Returns
     -------
@@ -336,58 +352,105 @@ def loop() -> Loop:
     return Loop()
 
 
-class _Search:
-    """C<!s(C)> = u f A with u = what is new, until nothing is, or so often."""
+class _Product:
+    """C<!s(C)> = u f A, or C f= u g A, with u = what changes, until nothing does, or so often; a Scalar may count."""
 
-    def __init__(self, out: Vector, product: MxV, limits: list[Number]):
-        self.out, self.product, self.limits = out, product, limits
+    def __init__(self, statement: _Statement, limits: list[Any], counter: Scalar | None):
+        self.statement = statement
+        self.out: Vector = statement.target
+        value, _, self.accum, _, self.changed, _ = statement.args
+        self.product: MxV = value._plan
+        self.limits, self.counter = limits, counter
         self.known = False  # u's values are C's
 
-    def run(self, done: int) -> int:
-        """As many iterations as can be run at once; how many that were."""
+    def iterations(self) -> Iterator[int]:
+        """Run as many at once as can be, again and again; yields how many."""
+        out, u, run, total, done = self.out, self.product.u, self.statement.run, 0, 0
+        alone = not out._block.device.on_host
+        try:
+            while True:
+                found = self.run(done) if alone else None
+                if found is None:
+                    total += u._block.nvals
+                    run()
+                    steps = 1
+                else:
+                    steps, more = found
+                    total += more
+                done += steps
+                yield steps
+        finally:
+            if self.counter is not None:
+                self.counter(binary.plus) << total
+
+    def run(self, done: int) -> Any:
+        """Iterations without the host: how many, and u's entries in all of them. None if there are none."""
         most = min((_value(limit) for limit in self.limits), default=None)
-        product = self.product
-        steps = 0
-        if most is None or most > done:
-            found: list[int] = []
+        known, self.known = self.known, True  # after this iteration, however it is run
+        if most is not None and most <= done:
+            return None
+        product, out = self.product, self.out
+        found: list[Any] = []
 
-            def grow() -> None:
-                A, u, left = product.A._block, product.u._block, None if most is None else most - done
-                found.append(
-                    engine.grow(
-                        self.out._block, A, product.transposed, u, product.op, product.flipped, self.known, left
-                    )
+        def run_alone() -> None:
+            _, kept = out._changed_block(self.changed)
+            found.append(
+                engine.run_alone(
+                    out._block, product.A._block, product.transposed, product.u._block, product.op, product.flipped,
+                    self.accum, kept, known, None if most is None else most - done,
                 )
+            )  # fmt: skip
 
-            self.out._on_device(grow)
-            steps = found[0]
-        self.known = True  # after this iteration, however it is run
-        return steps
+        out._on_device(run_alone)
+        return found[0]
 
 
-def _search_of(loop: Loop) -> _Search | None:
-    """The loop as such a search, if it is one."""
-    if len(loop._statements) != 1 or type(loop._statements[0]) is not _Statement:
+def _product_of(loop: Loop) -> _Product | None:
+    """The loop as such a product, if it is one."""
+    statements = list(loop._statements)
+    if not statements or any(type(one) is not _Statement for one in statements):
         return None
-    out, _, args, _ = loop._statements[0]
-    if type(out) is not Vector or len(args) != 6:
+    last = statements.pop()
+    if type(last.target) is not Vector or len(last.args) != 6:
         return None
-    value, mask, accum, replace, changed, input_mask = args
+    value, mask, accum, replace, changed, input_mask = last.args
     product = getattr(value, "_plan", None)
-    if type(product) is not MxV or accum is not None or replace or input_mask is not None:
+    if type(product) is not MxV or replace or input_mask is not None:
         return None
-    if type(mask) is not ComplementedStructuralMask or mask.parent is not out:
+    selected = getattr(changed, "_plan", None)
+    u = changed if selected is None else getattr(selected, "u", None)
+    if u is not product.u or u is last.target:
         return None
-    if changed is not product.u or changed is out:
+    grows = type(mask) is ComplementedStructuralMask and mask.parent is last.target and accum is None
+    if not (grows or (mask is None and accum is not None)):
         return None
-    limits, empties = [], 0
+    counter = _counter(statements, u)
+    limits = _limits(loop, u)
+    return None if counter is False or limits is None else _Product(last, limits, counter)
+
+
+def _counter(statements: list[_Statement], u: Vector) -> Any:
+    """Of the statements before: None if there is none, the Scalar to which u's entries are added, False for others."""
+    if not statements:
+        return None
+    target, _, args, _ = statements[0]
+    if len(statements) > 1 or type(target) not in SCALARS or len(args) != 3:
+        return False
+    value, mask, accum = args
+    adds = mask is None and accum is not None and accum.parent is binary.plus
+    return target if adds and type(value) is Number and value.of is u else False
+
+
+def _limits(loop: Loop, u: Vector) -> list[Any] | None:
+    """The numbers of iterations at which the loop ends; None if it does not end when u is empty, or by other rules."""
+    limits, ends = [], False
     for one in loop._until.any_of:  # type: ignore[union-attr]
         if type(one) is not Comparison or type(one.left) is not Number or type(one.right) is Number:
             return None
-        if one.left.of is changed and (one.sign, one.right) in (("==", 0), ("<", 1), ("<=", 0)):
-            empties += 1
+        if one.left.of is u and (one.sign, one.right) in (("==", 0), ("<", 1), ("<=", 0)):
+            ends = True
         elif one.left.of is loop and one.sign in (">=", "==") and one.right == int(one.right):
             limits.append(one.right)
         else:
             return None
-    return _Search(out, product, limits) if empties else None
+    return limits if ends else None

@@ -18,7 +18,7 @@ from spgraph._scalar_ops import ElementExpression, ScalarExpression, ScalarLike,
 from spgraph.expression import Updater
 from spgraph.infix import InPlace
 
-__all__ = ["ElementExpression", "Scalar", "ScalarExpression"]
+__all__ = ["SCALARS", "ElementExpression", "Scalar", "ScalarExpression"]
 
 
 class Scalar(InPlace, ScalarLike):
@@ -257,3 +257,4 @@ def _unpickle(value, dtype, is_cscalar, name):
 
 
 CLASSES[0] = Scalar
+SCALARS = frozenset({Scalar, _PendingScalar})

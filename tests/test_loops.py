@@ -278,15 +278,19 @@ COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0}, "of pul
 
 @pytest.fixture
 def alone(monkeypatch):
-    """How many iterations each search did without the host."""
+    """How many iterations each loop did without the host, whenever one could have."""
     steps = []
-    real = loops_cuda.grow
 
-    def noted(*args):
-        steps.append(real(*args))
-        return steps[-1]
+    def noting(real):
+        def noted(*args):
+            done = real(*args)
+            steps.append(0 if done is None else done.steps)
+            return done
 
-    monkeypatch.setattr(loops_cuda, "grow", noted)
+        return noted
+
+    for name in ("grow", "relax"):
+        monkeypatch.setattr(loops_cuda, name, noting(getattr(loops_cuda, name)))
     return steps
 
 
@@ -381,14 +385,117 @@ def test_what_is_not_such_a_search_runs_statement_by_statement(cuda, alone):
         w = sg.Vector.from_coo([0], 0, np.int32, size=A.nrows)
         near = w.dup()
         with sg.loop() as loop:
-            w(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+            w(~w.S, changed=select.valuelt(near, 3)) << near.vxm(A, any_next)
             loop.until(near.nvals == 0)
+        assert w.nvals == sg.algorithms.bfs(A, 0, max_depth=3).nvals
+        mean = sg.Vector.from_coo([0], 0.0, size=A.nrows)
+        near = mean.dup()
+        with sg.loop() as loop:  # a sum may change and change back
+            mean(binary.plus, changed=near) << near.vxm(A, semiring.plus_first)
+            loop.until((near.nvals == 0) | (loop.count == 3))
         other = sg.Vector.from_coo([0], 0, np.int32, size=A.nrows)
         near = other.dup()
         with sg.loop() as loop:
-            other(~other.S, changed=select.valuelt(near, 3)) << near.vxm(A, any_next)
+            other(binary.max, changed=near) << near.vxm(A, semiring.min_plus)
+            loop.until((near.nvals == 0) | (loop.count == 3))
+    assert sum(alone[:1]) == 0
+    assert set(alone) <= {0}
+
+
+# ---- relaxations --------------------------------------------------------------------------
+ROADS = {
+    "grid": lambda: sg.generators.grid(20, 30),
+    "weighted grid": lambda: weighted(sg.generators.grid(20, 30), "INT64"),
+    "floats": lambda: weighted(sg.generators.grid(9, 70), "FP32"),
+    "path": lambda: weighted(sg.generators.path(900), "INT32"),
+    "rmat": lambda: weighted(sg.generators.rmat(9, 4, seed=3), "INT64"),
+    "by degree": lambda: weighted(sg.generators.rmat(9, 4, seed=3), "FP64").reorder("degree"),
+    "directed": lambda: weighted(directed(9, 3, seed=5), "UINT16"),
+}
+
+
+def weighted(A, dtype):
+    """Weights of 1 to 9, by where an edge goes."""
+    rows, cols, _ = A.to_coo()
+    return sg.Matrix.from_coo(rows, cols, 1 + (rows * cols) % 9, dtype, nrows=A.nrows, ncols=A.ncols)
+
+
+@pytest.mark.parametrize("most", [None, 3])
+@pytest.mark.parametrize("limit", [None, 12])
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("graph", ROADS)
+def test_relaxations_are_those_of_a_plain_loop(cuda, alone, graph, full, limit, most):
+    with sg.Context(cuda):
+        A = ROADS[graph]()
+        A._block.oriented(True)
+        dtype = "INT32" if A.dtype == "BOOL" else A.dtype
+        start = sg.Vector.from_scalar(99, A.nrows, dtype) if full else sg.Vector(dtype, A.nrows)
+        start[0] << 0
+        first = sg.Vector.from_coo([0], 0, dtype, size=A.nrows)
+        op = semiring.min_plus
+
+        def changed(c):
+            return c if limit is None else select.valuelt(c, limit)
+
+        wanted, last, count, total = start.dup(), first.dup(), 0, 0
+        while True:
+            total += last.nvals
+            wanted(binary.min, changed=changed(last)) << last.vxm(A, op)
+            count += 1
+            if last.nvals == 0 or (most is not None and count == most):
+                break
+        dist, near, seen = start.dup(), first.dup(), sg.Scalar.from_value(0, int)
+        with sg.loop() as loop:
+            seen(binary.plus) << near.nvals
+            dist(binary.min, changed=changed(near)) << near.vxm(A, op)
             loop.until(near.nvals == 0)
-    assert alone == []
+            if most is not None:
+                loop.until(loop.count == most)
+        if most is None:
+            assert dist.isequal(wanted, check_dtype=True)
+            assert near.nvals == 0
+        if graph in ("grid", "path"):  # no vertex is lowered twice in a level
+            assert (loop.count, seen.value) == (count, total)
+            assert dist.isequal(wanted)
+            assert near.isequal(last)
+        assert near.select(select.valuelt, 99).new().isequal(dist.dup(mask=near.S).select(select.valuelt, 99).new())
+        dist(dist.S) << 1
+        assert near.nvals == 0 or near.reduce(monoid.max).value > 1
+    assert sum(alone) == loop.count - 1
+
+
+@pytest.mark.parametrize(
+    ("monoid_", "op"), [("max", "max_min"), ("min", "min_max"), ("lor", "lor_land"), ("min", "min_first")]
+)
+def test_relaxations_of_other_monoids(cuda, alone, monoid_, op):
+    with sg.Context(cuda):
+        A = weighted(sg.generators.grid(15, 16), "BOOL" if monoid_ == "lor" else "INT32")
+        accum = getattr(binary, monoid_)
+        start = sg.Vector.from_coo([0, 7], [5, 3] if monoid_ != "lor" else [True, True], A.dtype, size=A.nrows)
+        wanted, last = start.dup(), start.dup()
+        while last.nvals:
+            wanted(accum, changed=last) << last.vxm(A, op)
+        got, near = start.dup(), start.dup()
+        with sg.loop() as loop:
+            got(accum, changed=near) << near.vxm(A, op)
+            loop.until(near.nvals == 0)
+        assert got.isequal(wanted, check_dtype=True)
+    assert sum(alone) == loop.count - 1
+
+
+def test_a_relaxation_that_widens_is_left(cuda, monkeypatch, alone):
+    """Where many edges leave what has changed, single products choose; few again, and the GPU is alone again."""
+    monkeypatch.setattr(loops_cuda, "MOST_LISTED", 60)
+    monkeypatch.setattr(loops_cuda._Relaxation, "few", 60)
+    with sg.Context(cuda):
+        A = weighted(sg.generators.grid(40, 40), "INT64")
+        dist = sg.Vector.from_coo([0], 0, "INT64", size=A.nrows)
+        near = dist.dup()
+        with sg.loop() as loop:
+            dist(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+            loop.until(near.nvals == 0)
+        assert dist.isequal(sg.algorithms.sssp(A, 0))
+    assert 0 < sum(step > 0 for step in alone) < len(alone)
 
 
 @pytest.mark.parametrize("direction", ["push", "pull", "gap"])
@@ -460,7 +567,7 @@ def test_two_streams_do_not_meet(cuda, alone):
 
 
 def test_a_loop_that_does_not_go_on_is_an_error(cuda, monkeypatch):
-    monkeypatch.setattr(loops_cuda._Search, "_begin", lambda search: 77)
+    monkeypatch.setattr(loops_cuda._Search, "begin", lambda search: 77)
     monkeypatch.setattr(loops_cuda, "UNHEARD", 20)
     with sg.Context(cuda), pytest.raises(RuntimeError, match="a loop does not go on after 0 steps"):
         sg.algorithms.bfs_parents(sg.generators.grid(8, 8), 0)

@@ -11,13 +11,14 @@ superstep.
 
 from __future__ import annotations
 
-from spgraph import binary, monoid, select
+from spgraph import binary, loop, monoid, select
 from spgraph.algorithms._buckets import Buckets
 from spgraph.algorithms._inputs import as_source, of_graph
 from spgraph.algorithms._negative import relax_in_rounds
 from spgraph.algorithms._tree import tree_of_shortest_paths
 from spgraph.algorithms._weights import as_asked, signed, to_add
 from spgraph.matrix import Matrix
+from spgraph.scalar import Scalar
 from spgraph.vector import Vector
 
 __all__ = ["distances", "sssp", "sssp_parents"]
@@ -104,16 +105,17 @@ def distances(name: str, A: Matrix, source, delta, dtype) -> tuple:
 
 def _near_far(A: Matrix, dist: Vector, min_plus, buckets: Buckets) -> None:
     """Relax what changed and is below the limit; when nothing is left there, the limit moves on."""
-    near = dist.dup()
-    relaxation = near.vxm(A, min_plus)  # an expression: computed anew wherever it is written to
+    near, relaxed = dist.dup(), Scalar(int)
     while near.nvals:
-        lower = dist(binary.min, changed=buckets.below(near))  # near becomes what is lowered, and below the limit
-        relaxed, first, before = 0, near.nvals, dist.nvals
-        while near.nvals:
-            relaxed += near.nvals
-            lower << relaxation  # dist min= near min.+ A
+        first, before = near.nvals, dist.nvals
+        relaxed << 0
+        with loop() as bucket:
+            relaxed(binary.plus) << near.nvals
+            # dist min= near min.+ A; near becomes what is lowered, and below the limit
+            dist(binary.min, changed=buckets.below(near)) << near.vxm(A, min_plus)
+            bucket.until(near.nvals == 0)
         if buckets.limit < buckets.last:
-            buckets.widen(first, relaxed, before, dist.nvals)
+            buckets.widen(first, relaxed.value, before, dist.nvals)
             waiting = select.valuege(dist, buckets.limit).new()
             if waiting.nvals:
                 buckets.begin(waiting.reduce(monoid.min).value)

@@ -1,21 +1,23 @@
-"""A search that grows, level by level, on a GPU that needs no host in between.
+"""Loops of one product on a GPU that needs no host in between: searches that grow, and relaxations.
 
-Method: C<!s(C)> = u any.f A with u = what is new, again and again. A level of it is one kernel of a few (push into a
-list, push into a bitmap, pull) and, where u changes its form, one or two before. Their arguments stay the same, so they
-are packed once, and the host starts all of them in turns, ahead of what it knows; which of them has something to do, a
+Method: a search is C<!s(C)> = u any.f A with u = what is new, again and again; a relaxation accumulates into C by its
+own monoid, with u = what has changed, or the part of it that a selection accepts. A level of a search is one kernel of
+a few (push into a list, push into a bitmap, pull) and, where u changes its form, one or two before; one of a relaxation
+is a push. The host starts all of them in turns, ahead of what it knows, as graphs; which of them has something to do, a
 word in the GPU's memory says, and the others end at once (kernels/cuda/after.cuh). So a level costs what its kernel
-costs, and some microseconds. What is next is chosen by the rule of `engine.plan.push_limit`, as the host does.
+costs, and some microseconds. What is next is chosen by the rule of `engine.plan.push_limit`, as the host does. A
+relaxation is left where many edges leave u: single products choose again then, and have more kernels to choose from.
 
 Data encoding: u is one of two lists with the running sums of row lengths, or one of two bitmaps; it has no values,
-since its entries are C's. `grow` takes C and u as they are, and leaves them as single products do. Memory: 8 bytes a
-position (10 with 64-bit positions).
+since its entries are C's. C and u are taken as they are, and left as single products leave them. Memory of a search: 8
+bytes a position (10 with 64-bit positions); of a relaxation 2, and 24 (32) for each of `MOST_LISTED` entries at most.
 """
 
 from __future__ import annotations
 
 import struct
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,113 +26,144 @@ from spgraph import _record, context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, MaskView
+from spgraph.engine.operators import settles
 from spgraph.engine.plan import GPU_COSTS
-from spgraph.engine.product import expected_edges, occupied_rows
-from spgraph.engine.products_cuda import CudaProduct
-from spgraph.engine.queues_cuda import counts_edges
+from spgraph.engine.product import Filter, expected_edges, occupied_rows
+from spgraph.engine.products_cuda import CudaProduct, is_monotone
+from spgraph.engine.queues_cuda import counts_edges, pad
 from spgraph.engine.steps_cuda import LONG_SHARE, NO_THUNK
 from spgraph.engine.vector_products import edges_limit
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 from spgraph.kernels.cuda.launch import MOST_BYTES
 
-__all__ = ["grow"]
+__all__ = ["grow", "relax"]
 
 ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING = range(9)  # as in after.cuh
 FEW = 8  # with the turn: few edges leave u
-PUSH, MAKE = 3, 6  # places of these kernels
-ROUNDS, PUSHES = 2, 32  # rounds, or pushes of a long row of them, that are started together, half of them ahead
+ROUNDS, PUSHES = 2, 32  # rounds of a search, or pushes of a long row of them, that are started together
+RELAXATIONS = 8  # pushes of a relaxation likewise
 STEADY = 8  # levels after which a row of pushes is long
+MOST_LISTED = 1 << 20  # edges that leave u in a relaxation: with more of them, Python's share of the time is small
 ALIGNED = 256  # bytes
-THREADS = 256  # of a block
 LEAST_ROOM = 1024
 LIMIT = 1 << 62
-STATE = struct.Struct("@17q4d")  # `struct Loop`
-WORD, COUNT, PLACES = struct.Struct("@P"), struct.Struct("@q"), struct.Struct("@PPQ")
+STATE = struct.Struct("@19q4d")  # `struct Loop`
+COUNT, PLACES = struct.Struct("@q"), struct.Struct("@PPQ")
 PROGRESS, HEARD, WORDS = 5, 6, 8  # of a result's place: what after.cuh writes there
+RETURNS = 6
 PATIENCE = 0.05  # seconds of polling before the host looks for errors
 UNHEARD = 1000  # kernels started since something was done: then nothing will be
 
 
+class Done(NamedTuple):
+    """What a loop did: how often, and how many entries all u had."""
+
+    steps: int
+    total: int
+
+
 def grow(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool, known: bool,
-         most: int | None) -> int:
-    """See `engine.loops.grow`."""
-    if most == 0 or not _suits(out, A, u, semiring):
-        return 0
-    for block in (out, u):
-        if block.partition is not A.rows:
-            block.rehome(A.rows)
-    key = "loop", semiring, transposed, flipped, out.dtype
+         most: int | None) -> Done | None:
+    """See `engine.loops.run_alone`."""
+    if not (semiring.monoid.terminal_any and 0 < out.nvals < out.size and u.nvals < u.size
+            and A.has_transpose and _suits(out, A, u, most)):
+        return None
+    key = "grow", semiring, transposed, flipped, out.dtype
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
-        program = A.steps[key] = _Program(out, A, transposed, u, semiring, flipped)
-    if not known and program.reads_u:
-        return 0
+        program = A.steps[key] = _Growth(out, A, transposed, u, semiring, flipped)
+    if program.reads_u and not known:
+        return None
     return _Search(program, out, A, transposed, u).run(most)
 
 
-def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, semiring) -> bool:
-    """Whether the loop can be run here and now."""
-    if _record.listener is not None or context.current().direction != "auto":
+def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool, known: bool,
+          most: int | None, accum, kept: Filter | None) -> Done | None:
+    """See `engine.loops.run_alone`."""
+    monoid = semiring.monoid
+    if not (known and out.nvals and accum.key == monoid.binaryop.key and out.dtype == monoid.type.np_type
+            and settles(monoid) and (kept is None or is_monotone(kept.op, monoid))
+            and (transposed or A.has_transpose) and _suits(out, A, u, most)):
+        return None
+    if u.format != "sparse" or u.nvals > MOST_LISTED:
+        return None
+    if expected_edges(u, A, not transposed) * A.nvals > MOST_LISTED * A.nrows:
+        return None
+    out.writable_bitmap(full=True)
+    full = out.format == "full"
+    if not full:
+        pad(out, monoid.start)
+    key = "relax", semiring, transposed, flipped, out.dtype, full, kept and (kept.op.key, kept.thunk.dtype)
+    program = A.steps.get(key)
+    if program is None or not program.fits(A, transposed):
+        program = A.steps[key] = _Lowering(out, A, transposed, u, semiring, flipped, accum, kept)
+    return _Relaxation(program, out, A, transposed, u, kept).run(most)
+
+
+def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, most: int | None) -> bool:
+    """Whether a loop can be run here and now; if so, vectors lie in the matrix's order."""
+    if _record.listener is not None or context.current().direction != "auto" or most == 0 or u is out:
         return False
-    if not (A.width == 1 and not A.most and semiring.monoid.terminal_any and A.rows is A.cols and A.has_transpose):
+    if not (A.width == 1 and not A.most and A.rows is A.cols and u.nvals):
         return False
     if not (0 < A.nvals < MOST_EDGES and A.nrows == A.ncols <= COUNT_MASK and u.dtype is out.dtype):
         return False
-    return u is not out and 0 < out.nvals < out.size and 0 < u.nvals < u.size
+    for block in (out, u):
+        if block.partition is not A.rows:
+            block.rehome(A.rows)
+    return True
+
+
+# ---- kernels, which a matrix keeps by statement ------------------------------------------------------
+class _Use(NamedTuple):
+    """A kernel, its items and arguments, and how many blocks."""
+
+    kernel: Any
+    items: int
+    args: tuple
+    blocks: int
 
 
 class _Program:
-    """The kernels of a statement, as the matrix keeps them: its arrays, not its block, which keeps them in turn."""
+    """The kernels of a statement: it has the matrix's arrays, not its block, which keeps it in turn.
 
-    __slots__ = ("_changing", "_columns", "_content", "_graphs", "_kernels", "_many", "_pull_ids", "_push_ids", "_rows",
-                 "_stream", "_table", "_told", "reads_u")
+    A subclass gives `uses`: what takes turns, in the order in which a level may need them, and last what makes a list.
+    """
 
-    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool):
-        rows, columns = A.oriented(not transposed), A.oriented(transposed)
-        product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped,
-                              u, None, False, True)
-        device, dtype = product.device, out.dtype
-        self.reads_u = "u" in product.term.uses
-        self._rows, self._columns = _arrays(rows), _arrays(columns)
-        self._push_ids, self._pull_ids = product.ids(rows, swap=True), product.ids(columns)
-        self._many = device.multiprocessors
-        same = {"CHANGED": True, "C_FULL": False, "LOOPED": True, "U_ISO": False}
-        kernels = [_kernel(device, "list", VALUES=False), _kernel(device, "clear"), _kernel(device, "spread")]
-        make = _kernel(device, "make", VALUES=False)
-        for bitmap in (False, True):
-            key = ("loop push", *product.key(rows), dtype, bitmap)
-            kernels.append(product.kernel(key, "push.push_scatter", rows, dtype, GROWS=True, BITMAP=bitmap,
-                                          FILTER=False, NEXT=True, VALUES=False, **same))
-        product.view = MaskView("sc", EMPTY_BITS, EMPTY_BITS, -1)
-        counts = counts_edges(columns)
-        key = ("loop pull", *product.key(columns), dtype, counts)
-        kernels.append(product.kernel(key, "pull.pull_until", columns, dtype, U_FULL=False, REPLACE=False, ACCUM=True,
-                                      C_ISO=False, FRESH=False, CHVALS=False, NEXT=counts, HOT=0, HALVED=0, RUNS=1,
-                                      BY_ROW="i" in product.term.uses, MOST=0, **same))
-        self._kernels = [*kernels, make]
-        self._table = device.xp.empty(len(self._kernels) * MOST_BYTES + STATE.size, np.uint8)
-        self._content: Any = None  # of the table, as it was written last
+    push_at = 0  # which of them pushes into a list
+    rounds = 1  # of the others that are started together
+
+    def __init__(self, product: CudaProduct, A: MatrixBlock, transposed: bool):
+        rows = A.oriented(not transposed)
+        self._rows, self._ids = _arrays(rows), product.ids(rows, swap=True)  # to push
+        self._many = product.device.multiprocessors
+        self._make = _kernel(product.device, "make", VALUES=False)
+        self._table: Any = None  # the arguments, on the device
+        self._content: Any = None  # the same, as they were last
         self._graphs: Any = None
         self._stream: Any = None
+        self._changing: list = []
+        self._told: list = []
 
     def fits(self, A: MatrixBlock, transposed: bool) -> bool:
         """Whether the matrix is stored as it was."""
-        return all(now is then for block, arrays in ((A.oriented(not transposed), self._rows),
-                                                     (A.oriented(transposed), self._columns))
-                   for now, then in zip(_arrays(block), arrays))
+        return _same(A.oriented(not transposed), self._rows)
 
-    def load(self, search: _Search, pending: Any) -> tuple[Any, Any, Any]:
+    def uses(self, loop: _Loop) -> list[_Use]:
+        raise NotImplementedError
+
+    def load(self, loop: _Loop, pending: Any) -> tuple[Any, Any, Any]:
         """Tell the kernels what they work on; graphs of the first one, of some rounds, and of many pushes."""
-        device = search.device
+        device = loop.device
         if self._content is None:
-            self._pack(search, pending)
-        content, addresses = self._content, search.addresses()
-        for offset, which in self._changing:
-            WORD.pack_into(content, offset, addresses[which])
+            self._pack(loop, pending)
+        content, values, places = self._content, loop.addresses(), pending.places()
+        for offset, code, which in self._changing:
+            code.pack_into(content, offset, values[which])
         for offset in self._told:
-            PLACES.pack_into(content, offset, *pending.places())
-        COUNT.pack_into(content, MAKE * MOST_BYTES, search.u.nvals)
-        STATE.pack_into(content, len(self._kernels) * MOST_BYTES, *search.state, pending.places()[1], *search.costs)
+            PLACES.pack_into(content, offset, *places)
+        COUNT.pack_into(content, (len(self._told) - 1) * MOST_BYTES, loop.u.nvals)
+        STATE.pack_into(content, len(self._told) * MOST_BYTES, *loop.state, places[1], *loop.costs)
         stream = device.stream_number()
         if self._stream not in (None, stream):
             device.check()  # kernels that another stream has started do not see the next loop
@@ -138,119 +171,197 @@ class _Program:
         device.put_bytes(self._table, content)
         return self._graphs
 
-    def _pack(self, search: _Search, pending: Any) -> None:
-        """All arguments, where those are that change from search to search, and the graphs, which stay."""
-        out, size, many, device = search.out, search.out.size, self._many, search.device
-        lists, sums, bits, first = search.arrays()
-        present, values = out.present, out.values
-        begin, indices, entries = self._rows
-        pushed = (sums, 0, begin, lists, values, indices, entries, EMPTY_BITS, EMPTY_BITS, present, values, bits, 1,
-                  lists, EMPTY_BITS, sums, NO_THUNK, *self._push_ids)
-        pulled = (*self._columns, bits, values, present, EMPTY_BITS, present, values, EMPTY_BITS, bits, EMPTY_BITS,
-                  *self._pull_ids)
-        listed = (begin, bits, EMPTY_BITS, lists, EMPTY_BITS, sums)
-        words, room = search.apart // 4, search.room
-        # in the order in which a level may need them: items, arguments, and how many blocks
-        uses = [(size, listed, _blocks(size // 16, 8 * many)), (words, (bits,), _blocks(words, 8 * many)),
-                (0, (lists, bits), _blocks(room, 4 * many)), (0, pushed, 4 * many), (0, pushed, 4 * many),
-                (size, pulled, _blocks(size, 8 * many)), (0, (begin, first, EMPTY_BITS, lists, EMPTY_BITS, sums), many)]
-        packed = [kernel.pack(count, args, pending) for kernel, (count, args, _) in zip(self._kernels, uses)]
-        changing = (lists, sums, bits, first, present, values)
-        self._changing = [(MOST_BYTES * k + offset, which)
-                          for k, (one, (_, args, _)) in enumerate(zip(packed, uses))
-                          for offset, arg in zip(one.offsets, args)
-                          for which, array in enumerate(changing) if arg is array]
-        self._told = [MOST_BYTES * k + one.offsets[-3] for k, one in enumerate(packed)]
+    def _pack(self, loop: _Loop, pending: Any) -> None:
+        """All arguments, where those are that change from loop to loop, and the graphs, which stay."""
+        device = loop.device
+        uses = self.uses(loop)
+        packed = [use.kernel.pack(use.items, use.args, pending) for use in uses]
+        changing = loop.changing()
+        self._changing = [(MOST_BYTES * k + offset, struct.Struct(f"@{code}"), which)
+                          for k, (one, use) in enumerate(zip(packed, uses))
+                          for (offset, code), arg in zip(one.fields, use.args)
+                          for which, thing in enumerate(changing) if arg is thing]
+        self._told = [MOST_BYTES * k + one.fields[-3][0] for k, one in enumerate(packed)]
         self._content = bytearray(b"".join(one.arguments for one in packed) + bytes(STATE.size))
+        self._table = device.xp.empty(len(self._content), np.uint8)
         table = device.pointer(self._table)
         places = [(table + MOST_BYTES * k, table + MOST_BYTES * len(packed)) for k in range(len(packed))]
-        *together, make = ((one.function, blocks, kernel.section.block, place) for one, (_, _, blocks), kernel, place
-                           in zip(packed, uses, self._kernels, places))
-        function, _, threads, place = together[PUSH]
-        self._graphs = (device.graph([make]), device.graph(together * ROUNDS),
-                        device.graph([(function, many, threads, place)] * PUSHES))
+        *together, make = ((one.function, use.blocks, use.kernel.section.block, place)
+                           for one, use, place in zip(packed, uses, places))
+        function, _, threads, place = together[self.push_at]
+        self._graphs = (device.graph([make]), device.graph(together * self.rounds),
+                        device.graph([(function, self._many, threads, place)] * PUSHES))
+
+
+class _Growth(_Program):
+    """Of a search: a list is made, bits are cleared, and set; push, push into a bitmap, pull."""
+
+    push_at, rounds = 3, ROUNDS
+
+    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool):
+        product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped,
+                              u, None, False, True)
+        super().__init__(product, A, transposed)
+        rows, columns = A.oriented(not transposed), A.oriented(transposed)
+        self._columns, self._column_ids = _arrays(columns), product.ids(columns)  # to pull
+        device, dtype, self.reads_u = product.device, out.dtype, "u" in product.term.uses
+        same = {"CHANGED": True, "C_FULL": False, "LOOPED": True, "U_ISO": False}
+        self._kernels = [_kernel(device, "list", VALUES=False), _kernel(device, "clear"), _kernel(device, "spread")]
+        for bitmap in (False, True):
+            key = ("loop push", *product.key(rows), dtype, bitmap)
+            self._kernels.append(product.kernel(key, "push.push_scatter", rows, dtype, GROWS=True, BITMAP=bitmap,
+                                                FILTER=False, NEXT=True, VALUES=False, **same))
+        product.view = MaskView("sc", EMPTY_BITS, EMPTY_BITS, -1)
+        counts = counts_edges(columns)
+        key = ("loop pull", *product.key(columns), dtype, counts)
+        self._kernels.append(product.kernel(
+            key, "pull.pull_until", columns, dtype, U_FULL=False, REPLACE=False, ACCUM=True, C_ISO=False, FRESH=False,
+            CHVALS=False, NEXT=counts, HOT=0, HALVED=0, RUNS=1, BY_ROW="i" in product.term.uses, MOST=0, **same))
+
+    def fits(self, A: MatrixBlock, transposed: bool) -> bool:
+        """See `_Program`."""
+        return super().fits(A, transposed) and _same(A.oriented(transposed), self._columns)
+
+    def uses(self, loop: _Loop) -> list[_Use]:
+        """See `_Program`."""
+        lists, sums, bits, first, present, values, _ = loop.changing()
+        begin, indices, entries = self._rows
+        none, size, words, most = EMPTY_BITS, loop.out.size, loop.apart // 4, 8 * self._many
+        listing, clear, spread, push, mark, pull = self._kernels
+        pushed = (sums, 0, begin, lists, values, indices, entries, none, none, present, values, bits, 1, lists, none,
+                  sums, NO_THUNK, *self._ids)
+        pulled = (*self._columns, bits, values, present, none, present, values, none, bits, none, *self._column_ids)
+        return [
+            _Use(listing, size, (begin, bits, none, lists, none, sums), _blocks(size // 16, most)),
+            _Use(clear, words, (bits,), _blocks(words, most)),
+            _Use(spread, 0, (lists, bits), _blocks(loop.room, most // 2)),
+            _Use(push, 0, pushed, most // 2),
+            _Use(mark, 0, pushed, most // 2),
+            _Use(pull, size, pulled, _blocks(size, most)),
+            _Use(self._make, 0, (begin, first, none, lists, none, sums), self._many),
+        ]
+
+
+class _Lowering(_Program):
+    """Of a relaxation: a push."""
+
+    rounds = RELAXATIONS
+
+    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool,
+                 accum, kept: Filter | None):
+        product = CudaProduct(out, None, NO_MASK, accum, False, A, transposed, u, semiring, flipped, u, kept, False,
+                              False)
+        super().__init__(product, A, transposed)
+        rows, self._full = A.oriented(not transposed), out.format == "full"
+        key = ("loop lower", *product.key(rows), out.dtype, self._full, kept and (kept.op.key, kept.thunk.dtype))
+        self._push = product.kernel(key, "push.push_scatter", rows, out.dtype, CHANGED=True, C_FULL=self._full,
+                                    GROWS=False, BITMAP=False, FILTER=kept is not None, NEXT=True, VALUES=False,
+                                    LOOPED=True, U_ISO=False)
+
+    def uses(self, loop: _Loop) -> list[_Use]:
+        """See `_Program`."""
+        lists, sums, bits, first, present, values, thunk = loop.changing()
+        begin, indices, entries = self._rows
+        none = EMPTY_BITS
+        pushed = (sums, 0, begin, lists, values, indices, entries, none, none, none if self._full else present, values,
+                  bits, 1, lists, none, sums, NO_THUNK if thunk is None else thunk, *self._ids)
+        return [_Use(self._push, 0, pushed, 4 * self._many),
+                _Use(self._make, 0, (begin, first, none, lists, none, sums), self._many)]
 
 
 def _arrays(A: MatrixBlock) -> tuple:
     return A.indptr, A.indices, A.values
 
 
+def _same(A: MatrixBlock, arrays: tuple) -> bool:
+    return all(now is then for now, then in zip(_arrays(A), arrays))
+
+
 def _blocks(items: int, most: int) -> int:
     """A thread for each item, but no more blocks than `most`."""
-    return max(min(-(-items // THREADS), most), 1)
+    return max(min(-(-items // 256), most), 1)
 
 
-class _Search:
-    """What the kernels of a search work on."""
+def _kernel(device: Any, name: str, **consts: Any) -> Any:
+    key = "loop", name
+    kernel = device.kernels.get(key)
+    if kernel is None:
+        kernel = device.kernels[key] = device.kernel(f"queue.{name}", {"LOOPED": True, **consts}, {})
+    return kernel
 
-    def __init__(self, program: _Program, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock):
-        self.program = program
-        self.turn, self.first, self.state = ENDED, None, ()  # see `run`
-        self.out, self.u = out.writable_bitmap(), u
+
+# ---- loops ---------------------------------------------------------------------------------------------
+class _Loop:
+    """What the kernels of a program work on, and driving them."""
+
+    few = -1  # edges beyond which it is left
+
+    def __init__(self, program: Any, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, room: int):
+        self.program, self.out, self.u, self.room = program, out, u, room
         self.device: Any = out.device
         self.A, self.transposed, self.rows = A, transposed, A.oriented(not transposed)
         self.occupied = occupied_rows(A, transposed)
         xp, size = self.device.xp, out.size
-        self.room = max(size // LONG_SHARE, min(size, LEAST_ROOM))
         self.apart = -(-size // ALIGNED) * ALIGNED
         self.width = index_dtype(size)
-        ends = 2 * self.room * 8, 2 * self.room * (8 + self.width.itemsize)  # of sums, and of lists behind them
+        ends = 2 * room * 8, 2 * room * (8 + self.width.itemsize)  # of sums, and of lists behind them
         self.begins = ends[0], -(-ends[1] // ALIGNED) * ALIGNED  # of lists and bits
         self.memory = xp.empty(self.begins[1] + 2 * self.apart, np.uint8)
         self.costs = GPU_COSTS.push, GPU_COSTS.pull, GPU_COSTS.stop, size * GPU_COSTS.look + GPU_COSTS.start
+        self.turn = ENDED
+        self.first: Any = None
+        self.thunk: Any = None
+        self.state: tuple = ()
+        self._changing: tuple = ()
 
-    def arrays(self) -> tuple:
-        """Both lists, both running sums, both bitmaps, and the list to begin with."""
-        lists, bits = self.begins
-        memory = self.memory
-        listed = memory[lists:lists + 2 * self.room * self.width.itemsize].view(self.width)
-        return listed, memory[:lists].view(np.int64), memory[bits:], self.first if self.turn == MAKING else listed[:]
+    def changing(self) -> tuple:
+        """What differs from loop to loop: both lists, sums and bitmaps, the list to begin with, C, and the thunk."""
+        if not self._changing:
+            lists, bits = self.begins
+            memory, out = self.memory, self.out
+            listed = memory[lists:lists + 2 * self.room * self.width.itemsize].view(self.width)
+            first = self.first if self.turn == MAKING else listed[:]  # nobody reads it
+            self._changing = (listed, memory[:lists].view(np.int64), memory[bits:], first, out.present, out.values,
+                              self.thunk)
+        return self._changing
 
     def addresses(self) -> tuple:
-        """Where these are, and C's presence and values."""
-        pointer, begin = self.device.pointer, self.device.pointer(self.memory)
+        """The same as kernels take it."""
+        pointer, begin, out = self.device.pointer, self.device.pointer(self.memory), self.out
         lists, bits = begin + self.begins[0], begin + self.begins[1]
-        first = pointer(self.first) if self.turn == MAKING else lists  # nobody reads it
-        return lists, begin, bits, first, pointer(self.out.present), pointer(self.out.values)
+        first = pointer(self.first) if self.turn == MAKING else lists
+        present = 0 if out.present is None else pointer(out.present)
+        return lists, begin, bits, first, present, pointer(out.values), self.thunk
 
-    def run(self, most: int | None) -> int:
-        """All levels; returns how many."""
-        device = self.device
-        self.turn = self._begin()
-        self.state = self._state(LIMIT if most is None else min(most, LIMIT))
+    def begin(self) -> int:
+        """Whose turn it is: u becomes the first list, or the first bitmap."""
+        raise NotImplementedError
+
+    def run(self, most: int | None) -> Done | None:
+        """All that can be done; None if nothing could be."""
+        device, out, u, rows = self.device, self.out, self.u, self.rows
+        self.turn = self.begin()
+        self.state = (self.turn, 0, 0, self.turn == MAKING, u.nvals, -1, out.nvals, 0,
+                      LIMIT if most is None else min(most, LIMIT), 0, 0, out.size, rows.nvals, self.occupied,
+                      rows.occupied, self.room, self.apart, self.few)
         with device.lock:
-            pending = device.expect(5, None)
+            pending = device.expect(RETURNS, None)
             try:
-                self._drive(*self.program.load(self, pending), pending)
+                self._drive(self.program.load(self, pending), pending)
             except BaseException:
                 device.expect_no_more(pending)
                 raise
-            count, entries, steps, as_list, which = pending.get()[0]
+            count, entries, steps, total, as_list, which = pending.get()[0]
+        if not steps:
+            return None
         device.counters.products += steps
-        self._end(count, entries, bool(as_list), which)
-        return steps
+        self.write(entries)
+        self._write_u(count, bool(as_list), which)
+        return Done(steps, total)
 
-    def _begin(self) -> int:
-        """Whose turn it is: u becomes the first list, or the first bitmap."""
-        u = self.u
-        listed = u.nvals <= self.room
-        if listed and u.format == "sparse":
-            self.first = u.indices
-            return MAKING
-        u.to_bitmap()
-        self.device.copy_into(self.memory, self.begins[1], u.present)
-        limit: Any = edges_limit(self.A, self.transposed, self.out.size - self.out.nvals, True, u, False, None, True)
-        return LISTING if listed and expected_edges(u, self.A, not self.transposed) <= limit else PULLING
-
-    def _state(self, most: int) -> tuple:
-        """What `struct Loop` begins with."""
-        out, u = self.out, self.u
-        return (self.turn, 0, 0, self.turn == MAKING, u.nvals, -1, out.nvals, 0, most, 0, out.size, self.rows.nvals,
-                self.occupied, self.rows.occupied, self.room, self.apart)
-
-    def _drive(self, first: Any, rounds: Any, pushes: Any, pending: Any) -> None:
-        """Start kernels until the search has ended: all in turns, or pushes where few edges were pushed for long."""
-        device = self.device
+    def _drive(self, graphs: tuple, pending: Any) -> None:
+        """Start kernels until the loop has ended: all in turns, or pushes where few edges were pushed for long."""
+        device, together, (first, rounds, pushes) = self.device, self.program.rounds, graphs
         words, place = device.words, pending.slot * WORDS
         words[place + PROGRESS] = words[place + HEARD] = 0
         if self.turn == MAKING:
@@ -269,32 +380,74 @@ class _Search:
             if steady and waiting < PUSHES:
                 device.start_graph(pushes)
                 started += PUSHES
-            elif not steady and waiting < ROUNDS:
+            elif not steady and waiting < together:
                 device.start_graph(rounds)
-                started += ROUNDS
+                started += together
             else:
                 if time.monotonic() - looked > PATIENCE:
                     device.check()
                 continue
             looked = time.monotonic()
 
-    def _end(self, count: int, entries: int, as_list: bool, which: int) -> None:
-        """C and u as they are now."""
-        out, u, xp = self.out, self.u, self.device.xp
-        out.set_bitmap(out.present, out.values, entries)
+    def write(self, entries: int) -> None:
+        """C as it is now, with so many entries."""
+        raise NotImplementedError
+
+    def _write_u(self, count: int, as_list: bool, which: int) -> None:
+        """u as it is now."""
+        out, u = self.out, self.u
         if not count:
             u.become(out.size, out.dtype)
         elif as_list:
-            found = self.arrays()[0][which * self.room:which * self.room + count].copy()
-            u.set_sparse(found, xp.take(out.values, found), sorted=count < 2, partition=out.partition)
+            found = self.changing()[0][which * self.room:which * self.room + count].copy()
+            u.set_sparse(found, self.device.xp.take(out.values, found), sorted=count < 2, partition=out.partition)
         else:
-            bits = self.arrays()[2][which * self.apart:which * self.apart + out.size].copy()
+            bits = self.changing()[2][which * self.apart:which * self.apart + out.size].copy()
             u.set_bitmap(bits, out.values.copy(), count, partition=out.partition)
 
 
-def _kernel(device: Any, name: str, **consts: Any) -> Any:
-    key = "loop", name
-    kernel = device.kernels.get(key)
-    if kernel is None:
-        kernel = device.kernels[key] = device.kernel(f"queue.{name}", {"LOOPED": True, **consts}, {})
-    return kernel
+class _Search(_Loop):
+    """C grows."""
+
+    def __init__(self, program: _Growth, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock):
+        super().__init__(program, out.writable_bitmap(), A, transposed, u,
+                         max(out.size // LONG_SHARE, min(out.size, LEAST_ROOM)))
+
+    def begin(self) -> int:
+        """See `_Loop`."""
+        u = self.u
+        listed = u.nvals <= self.room
+        if listed and u.format == "sparse":
+            self.first = u.indices
+            return MAKING
+        u.to_bitmap()
+        self.device.copy_into(self.memory, self.begins[1], u.present)
+        limit: Any = edges_limit(self.A, self.transposed, self.out.size - self.out.nvals, True, u, False, None, True)
+        return LISTING if listed and expected_edges(u, self.A, not self.transposed) <= limit else PULLING
+
+    def write(self, entries: int) -> None:
+        """See `_Loop`."""
+        self.out.set_bitmap(self.out.present, self.out.values, entries)
+
+
+class _Relaxation(_Loop):
+    """C's values go one way; pushes alone."""
+
+    few = MOST_LISTED
+
+    def __init__(self, program: _Lowering, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
+                 kept: Filter | None):
+        super().__init__(program, out, A, transposed, u, min(out.size, MOST_LISTED))
+        self.thunk = None if kept is None else kept.thunk
+        self.padding = out.padding
+
+    def begin(self) -> int:
+        """See `_Loop`."""
+        self.first = self.u.indices
+        self.device.clear(self.memory[self.begins[1]:])  # nothing is marked
+        return MAKING
+
+    def write(self, entries: int) -> None:
+        """See `_Loop`."""
+        if self.out.format != "full":
+            self.out.set_bitmap(self.out.present, self.out.values, entries, padding=self.padding)

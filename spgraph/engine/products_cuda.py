@@ -35,7 +35,7 @@ from spgraph.engine.steps_cuda import CLUSTER, EMPTY_INDICES, LONG_SHARE, PullSt
 from spgraph.engine.vector_write import differences, write
 from spgraph.kernels.cuda.assemble import hardware_atomic
 
-__all__ = ["CudaProduct"]
+__all__ = ["CudaProduct", "is_monotone"]
 
 # the first values of each run of u are kept in shared memory if rows and columns lie by falling degree and each is read
 # often
@@ -140,7 +140,7 @@ class CudaProduct(Product):
         out.writable_bitmap(full=True)
         if out.format != "full" and not grows:
             pad(out, self.semiring.monoid.start)
-        early = kept is not None and (grows or _is_monotone(kept.op, self.semiring.monoid))
+        early = kept is not None and (grows or is_monotone(kept.op, self.semiring.monoid))
         bitmap = changed is not None and grows and edges * LONG_SHARE >= out.size
         step = PushStep(self, A, bitmap, early)
         step.run(A, out, self.u, self.view, changed, kept and kept.thunk, prefix, edges)
@@ -246,7 +246,7 @@ def _hot_values(A: MatrixBlock, u: VectorBlock, size: int, dtype: np.dtype) -> H
     return Hot(count - halved, halved, runs)
 
 
-def _is_monotone(op, monoid) -> bool:
+def is_monotone(op, monoid) -> bool:
     """Whether a value that `op` accepts stays accepted while the monoid goes on (NaN ends `minimum`'s way)."""
     label = getattr(monoid.binaryop.expr, "label", "")
     whole = monoid.type.np_type.kind != "f"

@@ -152,7 +152,7 @@ template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64
 // A loop is a few kernels that are started again and again; what is next says `turn`, and a kernel whose turn it is not ends at
 // once (engine/loops_cuda.py). The last block to finish counts, decides, and so gives the turn to another one. Arguments lie
 // in the GPU's memory, so that what starts the kernels stays the same for all loops. A search that grows: u is one of two
-// lists, or one of two bitmaps.
+// lists, or one of two bitmaps. A relaxation: u is one of two lists, and the bitmaps mark what the one and the other hold.
 #ifdef IN_LOOP
 #define LIST_MASK ((1ull << COUNT_BITS) - 1)
 enum { ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING };
@@ -162,9 +162,10 @@ constexpr i64 FEW_EDGES = 1 << 16;
 struct Loop {
     i64 turn, list, bits, as_list;      // whose turn it is; which list and which bitmap; whether u is the list
     i64 count, edges, entries;          // of u, of what leaves u (-1: not known), of C
-    i64 steps, most, offers;            // done, at most, and how often a push was started
+    i64 steps, most, total, offers;     // done, at most; entries of all u; how often a push was started
     i64 n, stored, occupied, sources;   // positions, entries of A, rows of C and of u that have some
     i64 room, apart;                    // entries of a list; bytes from one bitmap to the other
+    i64 few;                            // of a loop that only pushes: it is left if more edges leave u; else -1
     i64 host;                           // address of the result's place in the host's memory
     double push, pull, stop, look;      // costs, see engine.plan.push_limit; `look`: of all rows
 
@@ -178,6 +179,11 @@ struct Loop {
     }
     // Whose turn it is, after u's edges or their number have changed. A bitmap that was `listed` is there in both forms.
     DEVICE void choose(bool listed) {
+        if (few >= 0) {
+            as_list = 1;
+            turn = edges <= few ? PUSHING : ENDED;
+            return;
+        }
         const double expected = edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1));
         const bool pushes = expected <= limit() && (listed || count <= room);
         if (!pushes) turn = as_list ? CLEARING : PULLING;
@@ -187,6 +193,7 @@ struct Loop {
     }
     // A product is done: so much has been found.
     DEVICE void next(i64 found, i64 leaving, i64 now, bool listed) {
+        total += count;
         count = found;
         edges = leaving;
         entries = now;
@@ -234,8 +241,8 @@ template <class A, class Next> DEVICE void turn_over(const A& a, Loop& loop, Nex
         host[5] = (u64)(loop.steps << 4 | (i64)(loop.edges >= 0 && loop.edges < FEW_EDGES) << 3 | loop.turn);
         return;
     }
-    const i64 told[5] = {loop.count, loop.entries, loop.steps, loop.as_list, loop.as_list ? loop.list : loop.bits};
-    for (int k = 0; k < 5; k++) host[k] = (u64)told[k];
+    const i64 told[6] = {loop.count, loop.entries, loop.steps, loop.total, loop.as_list, loop.as_list ? loop.list : loop.bits};
+    for (int k = 0; k < 6; k++) host[k] = (u64)told[k];
     __threadfence_system();
     host[7] = a.sequence;
 }

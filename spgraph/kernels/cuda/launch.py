@@ -70,11 +70,11 @@ class Pending:
 
 
 class Packed(NamedTuple):
-    """A function of a kernel that finds its arguments in memory, these, and where each begins, as do the places."""
+    """A function of a kernel that finds its arguments in memory, these, and each one's offset and code, places last."""
 
     function: Any
     arguments: bytes
-    offsets: list[int]
+    fields: list[tuple[int, str]]
 
 
 class CudaKernel:
@@ -175,9 +175,9 @@ class CudaKernel:
                 last = self._find(count, args, places)
             codes = [describe(self.section, *pair, device)[1] for pair in zip(self.section.arguments, args)]
             layout = "@q" + "".join(codes) + "PPQ"
-            offsets = [struct.calcsize(layout[:end]) - struct.calcsize(layout[end - 1])
-                       for end in range(3, len(layout) + 1)]
-            return Packed(last[1], device.packed[:MOST_BYTES].tobytes(), offsets)
+            fields = [(struct.calcsize(layout[:end]) - struct.calcsize(layout[end - 1]), layout[end - 1])
+                      for end in range(3, len(layout) + 1)]
+            return Packed(last[1], device.packed[:MOST_BYTES].tobytes(), fields)
 
     def _find(self, count: int, args: tuple, places: tuple) -> tuple:
         """The packer and the function for such arguments, which are packed."""

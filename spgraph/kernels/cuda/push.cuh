@@ -290,8 +290,13 @@ KERNEL {
         now.prefix += loop.list * loop.room;
         now.oidx += (1 - loop.list) * loop.room;
         now.oprefix += (1 - loop.list) * loop.room;
+        if (!GROWS) now.seen += loop.bits * loop.apart;
     }
     __syncthreads();
+    if constexpr (!GROWS) {  // u's own marks are those of the next list but one
+        unsigned char* const marks = (unsigned char*)a.seen + (loop.bits ? -loop.apart : loop.apart);
+        for (i64 q = thread_number(); q < a.n; q += thread_count()) marks[a.fidx[q]] = 0;
+    }
     scatter(a, buffer, added, listed);
 #else
     scatter(a, buffer, added, listed);
@@ -302,6 +307,7 @@ KERNEL {
     turn_over(a, loop, [](Loop& loop, u64 packed, i64 gained) {
         if constexpr (BITMAP) loop.bits = 0;
         else loop.list = 1 - loop.list;
+        if constexpr (!GROWS) loop.bits = 1 - loop.bits;
         loop.next((i64)(packed & LIST_MASK), (i64)(packed >> COUNT_BITS), loop.entries + gained, !BITMAP);
     });
 #else
