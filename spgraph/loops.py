@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -363,7 +363,7 @@ class _Product:
         self.limits, self.counter = limits, counter
         self.known = False  # u's values are C's
 
-    def iterations(self) -> Iterator[int]:
+    def iterations(self) -> Generator[int, None, None]:
         """Run as many at once as can be, again and again; yields how many."""
         out, u, run, total, done = self.out, self.product.u, self.statement.run, 0, 0
         alone = not out._block.device.on_host

@@ -555,7 +555,7 @@ def test_two_streams_do_not_meet(cuda, alone):
     if cuda.name.startswith("emulated"):
         pytest.skip("the emulated GPU has one stream")
     with sg.Context(cuda):
-        A = sg.generators.rmat(14, 8, seed=3)
+        A = sg.generators.grid(100, 100)
         wanted = sg.algorithms.bfs(A, 5)
         for _ in range(20):
             with cuda.xp.cuda.Stream(non_blocking=True):

@@ -105,13 +105,11 @@ def distances(name: str, A: Matrix, source, delta, dtype) -> tuple:
 
 def _near_far(A: Matrix, dist: Vector, min_plus, buckets: Buckets) -> None:
     """Relax what changed and is below the limit; when nothing is left there, the limit moves on."""
-    near, relaxed = dist.dup(), Scalar(int)
+    near = dist.dup()
     while near.nvals:
-        first, before = near.nvals, dist.nvals
-        relaxed << 0
+        first, before, relaxed = near.nvals, dist.nvals, Scalar.from_value(0)
         with loop() as bucket:
-            relaxed(binary.plus) << near.nvals
-            # dist min= near min.+ A; near becomes what is lowered, and below the limit
+            relaxed(binary.plus) << near.nvals  # dist min= near min.+ A; near = what is lowered, and below the limit
             dist(binary.min, changed=buckets.below(near)) << near.vxm(A, min_plus)
             bucket.until(near.nvals == 0)
         if buckets.limit < buckets.last:
