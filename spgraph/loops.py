@@ -8,6 +8,7 @@ the host between supersteps (`spgraph.engine.loops_cuda`); all else runs stateme
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from collections.abc import Callable, Generator
@@ -16,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spgraph import _recording, binary, engine
+from spgraph import _recording, binary, engine, monoid, semiring
 from spgraph._plans import MxV
 from spgraph.exceptions import InvalidValue
-from spgraph.mask import ComplementedStructuralMask
+from spgraph.mask import ComplementedStructuralMask, StructuralMask
 from spgraph.scalar import SCALARS, Scalar
 from spgraph.vector import Vector
 
@@ -298,7 +299,7 @@ class Loop:
         """All iterations."""
         self._count = 0
         until: Any = self._until
-        product = _product_of(self)
+        product = _product_of(self) or _levels_of(self)
         if product is not None:
             with closing(product.iterations()) as iterations:
                 for done in iterations:
@@ -324,7 +325,8 @@ def loop() -> Loop:
     On a GPU a search that grows, as below, runs from its first to its last level without Python, which saves some 0.1
     ms a level. So do relaxations, ``dist(binary.min, changed=near) << near.vxm(A, min_plus)``, also with a selection of
     what counts as changed, as long as few edges leave what has changed; a statement ``total(binary.plus) <<
-    near.nvals`` before may count with them. Other loops run statement by statement.
+    near.nvals`` before may count with them. And levels, ``level(near.S) << loop.count`` and ``near(~level.S,
+    replace=True) << near.vxm(A, any_pair)``. Other loops run statement by statement.
 
     Returns
     -------
@@ -427,6 +429,73 @@ def _product_of(loop: Loop) -> _Product | None:
     counter = _counter(statements, u)
     limits = _limits(loop, u)
     return None if counter is False or limits is None else _Product(last, limits, counter)
+
+
+class _Levels:
+    """C<s(u)> = loop.count, u<!s(C), replace> = u any.pair A, until u is empty, or so often."""
+
+    def __init__(self, loop: Loop, first: _Statement, second: _Statement, limits: list[Any]):
+        self.loop, self.first, self.second, self.limits = loop, first, second, limits
+        self.level: Vector = first.target
+        self.product: MxV = second.args[0]._plan
+
+    def iterations(self) -> Generator[int, None, None]:
+        """As of `_Product`."""
+        level, product = self.level, self.product
+        dtype = level.dtype.np_type
+        last = np.iinfo(dtype).max if dtype.kind in "iu" else 1 << np.finfo(dtype).nmant
+        limit = min([*map(_value, self.limits), last])
+        follow = _next(product.flipped)[level.dtype]
+        found: list[Any] = []
+
+        def run_levels() -> None:
+            found.append(
+                engine.run_levels(
+                    level._block, product.A._block, product.transposed, product.u._block, product.op, product.flipped,
+                    follow, int(limit) - self.loop._count,
+                )
+            )  # fmt: skip
+
+        while True:
+            self.first.run()
+            if limit > self.loop._count:
+                level._on_device(run_levels)
+            done = found.pop() if found else None
+            if done is None:
+                self.second.run()
+            yield 1 if done is None else done.steps
+
+
+@functools.cache
+def _next(first: bool) -> Any:
+    """any.f, where f is one more than the first or the second operand."""
+    function = (lambda x, y: x + 1) if first else (lambda x, y: y + 1)
+    return semiring.register_anonymous(monoid.any, binary.register_anonymous(function, "next"), "any_next")
+
+
+def _levels_of(loop: Loop) -> _Levels | None:
+    """The loop as such, if it is."""
+    if len(loop._statements) != 2 or any(type(one) is not _Statement or len(one.args) != 6 for one in loop._statements):
+        return None
+    first, second = loop._statements
+    level, u = first.target, second.target
+    if type(level) is not Vector or type(u) is not Vector or level is u or level.dtype.np_type.kind not in "iuf":
+        return None
+    if level._block.device.on_host:
+        return None
+    count, mask, accum, replace, changed, input_mask = first.args
+    if type(count) is not Number or count.of is not loop or type(mask) is not StructuralMask or mask.parent is not u:
+        return None
+    if accum is not None or replace or changed is not None or input_mask is not None:
+        return None
+    value, mask, accum, replace, changed, input_mask = second.args
+    product = getattr(value, "_plan", None)
+    if type(product) is not MxV or product.u is not u or not replace or accum is not None or changed is not None:
+        return None
+    if type(mask) is not ComplementedStructuralMask or mask.parent is not level or input_mask is not None:
+        return None
+    limits = _limits(loop, u)
+    return None if limits is None else _Levels(loop, first, second, limits)
 
 
 def _counter(statements: list[_Statement], u: Vector) -> Any:

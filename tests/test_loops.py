@@ -379,6 +379,93 @@ def test_any_semiring_type_and_way(cuda, monkeypatch, alone, op, dtype, way):
     assert sum(alone) >= count - 1
 
 
+@pytest.mark.parametrize("prices", COSTS.values(), ids=COSTS)
+@pytest.mark.parametrize("most", [None, 1, 4])
+@pytest.mark.parametrize("dtype", ["INT64", "UINT8", "FP32"])
+@pytest.mark.parametrize("graph", [name for name in GRAPHS if name != "long path"])
+def test_levels_as_graphblas_has_them(cuda, monkeypatch, alone, graph, dtype, most, prices):
+    """Without ``changed=``: two statements, the number of the iteration is what is written."""
+    priced(monkeypatch, prices)
+    with sg.Context(cuda):
+        A = GRAPHS[graph]()
+        A._block.oriented(True)
+        source = int(np.argmax(np.bincount(A.to_coo()[0], minlength=A.nrows)))
+        wanted, last, count = sg.Vector(dtype, A.nrows), sg.Vector.from_coo([source], True, size=A.nrows), 0
+        while last.nvals and count != most:
+            wanted(last.S) << count
+            last(~wanted.S, replace=True) << last.vxm(A, semiring.any_pair)
+            count += 1
+        for by_rows in (True, False):
+            level, frontier = sg.Vector(dtype, A.nrows), sg.Vector.from_coo([source], True, size=A.nrows)
+            with sg.loop() as loop:
+                level(frontier.S) << loop.count
+                frontier(~level.S, replace=True) << (
+                    frontier.vxm(A, semiring.any_pair) if by_rows else A.T.mxv(frontier, semiring.any_pair)
+                )
+                loop.until(frontier.nvals == 0)
+                if most is not None:
+                    loop.until(loop.count == most)
+            assert loop.count == count
+            assert level.isequal(wanted, check_dtype=True)
+            assert frontier.isequal(last, check_dtype=True)
+    assert sum(alone) == 2 * count
+
+
+def test_levels_that_a_type_cannot_hold_are_an_error(cuda, alone):
+    with sg.Context(cuda):
+        A = GRAPHS["long path"]()
+        level, frontier = sg.Vector("INT8", A.nrows), sg.Vector.from_coo([0], True, size=A.nrows)
+
+        def run():
+            with sg.loop() as loop:
+                level(frontier.S) << loop.count
+                frontier(~level.S, replace=True) << frontier.vxm(A, semiring.any_pair)
+                loop.until(frontier.nvals == 0)
+
+        with pytest.raises(Exception, match="128"):
+            run()
+        assert level.to_dict() == {k: k for k in range(128)}
+    assert sum(alone) == 127
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda loop, level, frontier, A: (loop.count + 1, frontier.vxm(A, semiring.any_pair)),
+        lambda loop, level, frontier, A: (loop.count, frontier.vxm(A, semiring.any_second)),
+        lambda loop, level, frontier, A: (loop.count, level.vxm(A, semiring.any_pair)),
+        lambda loop, level, frontier, A: (7, frontier.vxm(A, semiring.any_pair)),
+    ],
+)
+def test_what_only_looks_like_levels(cuda, alone, change):
+    with sg.Context(cuda):
+        A = weighted(GRAPHS["grid"](), "INT64")
+        results = []
+        for recorded in (True, False):
+            level, frontier = sg.Vector(int, A.nrows), sg.Vector.from_coo([0], 1, size=A.nrows)
+            if recorded:
+                with sg.loop() as loop:
+                    value, product = change(loop, level, frontier, A)
+                    level(frontier.S) << value
+                    frontier(~level.S, replace=True) << product
+                    loop.until((frontier.nvals == 0) | (loop.count == 9))
+            else:
+
+                class Now:
+                    count = 0
+
+                while True:
+                    value, product = change(Now, level, frontier, A)
+                    level(frontier.S) << value
+                    frontier(~level.S, replace=True) << product
+                    Now.count += 1
+                    if frontier.nvals == 0 or Now.count == 9:
+                        break
+            results.append((level, frontier))
+        assert all(one.isequal(other) for one, other in zip(*results))
+    assert sum(alone) == 0
+
+
 def test_what_is_not_such_a_search_runs_statement_by_statement(cuda, alone):
     with sg.Context(cuda):
         A = GRAPHS["rmat"]()

@@ -10,7 +10,7 @@ from spgraph.engine.dispatch import for_parts
 from spgraph.engine.first_entries import some_entries
 from spgraph.engine.index import Index
 from spgraph.engine.lanes import copies_of, count_of_copies, most_copies, rows_of_copies, sum_of_copies
-from spgraph.engine.loops import run_alone
+from spgraph.engine.loops import run_alone, run_levels
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign, matrix_assign_line
 from spgraph.engine.matrix_build import build_matrix, matrix_coo, matrix_csr
@@ -128,6 +128,7 @@ __all__ = [
     "pointer_jump",
     "rows_of_copies",
     "run_alone",
+    "run_levels",
     "some_entries",
     "sum_of_copies",
     "vector_assign",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from spgraph.block import VectorBlock
 
-__all__ = ["run_alone"]
+__all__ = ["run_alone", "run_levels"]
 
 
 def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, accum: Any, changed_if: Any,
@@ -42,3 +44,36 @@ def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
     if changed_if is not None:
         return None
     return loops_cuda.grow(out, A, transposed, u, semiring, flipped, known, most)
+
+
+def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, follow: Any,
+               most: int | None) -> Any:
+    """u<!s(C), replace> = A u (u A, if `flipped`), and C<s(u)> = how often: until u is empty, or `most` times.
+
+    Entries of u are in C already, with the number for them; those that u has in the end are not.
+
+    Parameters
+    ----------
+    out, A, u
+        C, A and u.
+    semiring
+        All that it gives is one value.
+    follow
+        The semiring over C's values that gives the number of the next level.
+    most : int, optional
+
+    Returns
+    -------
+    loops_cuda.Done or None
+        As from `run_alone`.
+    """
+    if out.device.on_host or not isinstance(out, VectorBlock) or not isinstance(u, VectorBlock):
+        return None
+    from spgraph.engine import loops_cuda
+    from spgraph.engine.product import cast_scalar, term_of
+
+    term = term_of(semiring, flipped, A.dtype, u.dtype)
+    if term.constant is None or not semiring.monoid.terminal_any or follow.monoid.type.np_type != out.dtype:
+        return None
+    value = np.array([cast_scalar(term.constant, u.dtype)])
+    return loops_cuda.grow(out, A, transposed, u, follow, flipped, True, most, value)

@@ -63,18 +63,18 @@ class Done(NamedTuple):
 
 
 def grow(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool, known: bool,
-         most: int | None) -> Done | None:
-    """See `engine.loops.run_alone`."""
+         most: int | None, value: Any = None) -> Done | None:
+    """See `engine.loops.run_alone`, and with the `value` of u's entries `engine.loops.run_levels`."""
     if not (semiring.monoid.terminal_any and 0 < out.nvals < out.size and u.nvals < u.size
-            and A.has_transpose and _suits(out, A, u, most)):
+            and A.has_transpose and (value is not None or u.dtype is out.dtype) and _suits(out, A, u, most)):
         return None
     key = "grow", semiring, transposed, flipped, out.dtype
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
-        program = A.steps[key] = _Growth(out, A, transposed, u, semiring, flipped)
+        program = A.steps[key] = _Growth(out, A, transposed, semiring, flipped)
     if program.reads_u and not known:
         return None
-    return _Search(program, out, A, transposed, u).run(most)
+    return _Search(program, out, A, transposed, u, value).run(most)
 
 
 def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool, known: bool,
@@ -82,7 +82,7 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
     """See `engine.loops.run_alone`."""
     monoid = semiring.monoid
     if not (known and out.nvals and accum.key == monoid.binaryop.key and out.dtype == monoid.type.np_type
-            and settles(monoid) and (kept is None or is_monotone(kept.op, monoid))
+            and u.dtype is out.dtype and settles(monoid) and (kept is None or is_monotone(kept.op, monoid))
             and (transposed or A.has_transpose) and _suits(out, A, u, most)):
         return None
     if u.format != "sparse" or u.nvals > MOST_LISTED:
@@ -106,7 +106,7 @@ def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, most: int | None) -
         return False
     if not (A.width == 1 and not A.most and A.rows is A.cols and u.nvals):
         return False
-    if not (0 < A.nvals < MOST_EDGES and A.nrows == A.ncols <= COUNT_MASK and u.dtype is out.dtype):
+    if not (0 < A.nvals < MOST_EDGES and A.nrows == A.ncols <= COUNT_MASK):
         return False
     for block in (out, u):
         if block.partition is not A.rows:
@@ -198,7 +198,8 @@ class _Growth(_Program):
 
     push_at, rounds = 3, ROUNDS
 
-    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool):
+    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, semiring, flipped: bool):
+        u = VectorBlock(out.size, out.dtype, out.partition, device=out.device)  # its values are C's
         product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped,
                               u, None, False, True)
         super().__init__(product, A, transposed)
@@ -308,7 +309,7 @@ class _Loop:
         self.begins = ends[0], -(-ends[1] // ALIGNED) * ALIGNED  # of lists and bits
         self.memory = xp.empty(self.begins[1] + 2 * self.apart, np.uint8)
         self.costs = GPU_COSTS.push, GPU_COSTS.pull, GPU_COSTS.stop, size * GPU_COSTS.look + GPU_COSTS.start
-        self.turn = ENDED
+        self.turn, self.value = ENDED, None
         self.first: Any = None
         self.thunk: Any = None
         self.state: tuple = ()
@@ -355,7 +356,7 @@ class _Loop:
         if not steps:
             return None
         device.counters.products += steps
-        self.write(entries)
+        self.write(entries - (0 if self.value is None else count))
         self._write_u(count, bool(as_list), which)
         return Done(steps, total)
 
@@ -394,24 +395,33 @@ class _Loop:
         raise NotImplementedError
 
     def _write_u(self, count: int, as_list: bool, which: int) -> None:
-        """u as it is now."""
-        out, u = self.out, self.u
+        """u as it is now, and out of C again, if it has a value of its own."""
+        out, u, value = self.out, self.u, self.value
         if not count:
-            u.become(out.size, out.dtype)
-        elif as_list:
+            u.become(out.size, u.dtype)
+            return
+        iso = value is not None
+        if as_list:
             found = self.changing()[0][which * self.room:which * self.room + count].copy()
-            u.set_sparse(found, self.device.xp.take(out.values, found), sorted=count < 2, partition=out.partition)
+            u.set_sparse(found, value if iso else self.device.xp.take(out.values, found), iso=iso, sorted=count < 2,
+                         partition=out.partition)
+            if iso:
+                out.present[found] = 0
         else:
             bits = self.changing()[2][which * self.apart:which * self.apart + out.size].copy()
-            u.set_bitmap(bits, out.values.copy(), count, partition=out.partition)
+            u.set_bitmap(bits, value if iso else out.values.copy(), count, iso=iso, partition=out.partition)
+            if iso:
+                out.present ^= bits
 
 
 class _Search(_Loop):
     """C grows."""
 
-    def __init__(self, program: _Growth, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock):
+    def __init__(self, program: _Growth, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
+                 value: Any):
         super().__init__(program, out.writable_bitmap(), A, transposed, u,
                          max(out.size // LONG_SHARE, min(out.size, LEAST_ROOM)))
+        self.value: Any = value
 
     def begin(self) -> int:
         """See `_Loop`."""

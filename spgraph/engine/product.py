@@ -50,7 +50,7 @@ class Term(NamedTuple):
 _terms: dict = {}
 
 
-def _term(semiring, flipped: bool, a_dtype, u_dtype) -> Term:
+def term_of(semiring, flipped: bool, a_dtype, u_dtype) -> Term:
     key = (semiring.key, flipped, a_dtype, u_dtype)
     term = _terms.get(key)
     if term is not None:
@@ -100,7 +100,7 @@ class Product(ABC):
         self.fresh = fresh
         self.grows = grows  # C's entries stay as they are: it only gets new ones, any of their terms
         self.most = 0  # entries of each row that count, if not all; see `engine.first_entries`
-        self.term = _term(semiring, flipped, A.dtype, u.dtype)
+        self.term = term_of(semiring, flipped, A.dtype, u.dtype)
         self.step: Any = None  # what was run, if it may be run again; see `engine.scatters` and `engine.steps_cuda`
 
     @abstractmethod
