@@ -109,7 +109,7 @@ MONOIDS: dict[str, dict[str, Any]] = {
         "domain": ALL,
     },
     # gcd and hypot: identity and idempotence hold for values that are not negative
-    "numpy.gcd": {"identity": 0, "terminal": 1, "is_idempotent": True, "domain": INTEGERS},
+    "numpy.gcd": {"identity": 0, "terminal": 1, "domain": INTEGERS},
     "numpy.hypot": {"identity": 0, "domain": FLOATS},
     "numpy.logaddexp": {"identity": -np.inf, "domain": FLOATS},
     "numpy.logaddexp2": {"identity": -np.inf, "domain": FLOATS},

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from spgraph._recording import recorders, refuse
+
 RANK: dict[type, int] = {}
 
 
@@ -91,6 +93,8 @@ class Collection(Operand):
         >>> v.device, v.to("cpu") is v
         ('cpu', True)
         """
+        if recorders:
+            refuse("to", "do it before the loop, or after it")
         from spgraph.context import find_device
 
         wanted = find_device(device, "to: device")

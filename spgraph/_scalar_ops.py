@@ -223,16 +223,6 @@ class ScalarExpression(Expression, ScalarLike):
             new._value = cast_array(number, new.dtype.np_type)[()]
         return new
 
-    def _forget(self) -> None:
-        """Compute it anew when it is asked for next, and the values that it is made of."""
-        self._value = None
-        plan = self._plan
-        for name in plan.__slots__:
-            part = getattr(plan, name, None)
-            for operand in part if type(part) is tuple else (part,):
-                if type(operand) is ScalarExpression:
-                    operand._forget()
-
     def _started(self) -> Any:
         """The value to come, whose computation has begun; None if it is not a reduction on a GPU."""
         if self._value is not None or type(self._plan) is not VectorReduce:

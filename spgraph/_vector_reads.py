@@ -208,6 +208,8 @@ class VectorReads(Elementwise):
         >>> sg.Vector.from_coo([0, 2, 5], [7, 9, 3]).argsort()
         array([5, 0, 2])
         """
+        if recorders:
+            refuse("argsort")
         device = self._device
         with making("argsort", device):
             ids, values = self._coo()

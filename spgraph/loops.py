@@ -18,13 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spgraph import _recording, binary, engine, monoid, semiring
-from spgraph._plans import MxV
+from spgraph._plans import MxV, Plan
 from spgraph.exceptions import InvalidValue
-from spgraph.mask import ComplementedStructuralMask, StructuralMask
+from spgraph.expression import Expression
+from spgraph.mask import ComplementedStructuralMask, Mask, StructuralMask
 from spgraph.scalar import SCALARS, Scalar
 from spgraph.vector import Vector
 
 __all__ = ["Condition", "Loop", "Number", "loop", "nvals_later", "value_later"]
+
+
+KEPT = ("_value", "_expression")  # of an expression: what it has computed, and what it has made of itself
 
 
 class Number:
@@ -44,21 +48,24 @@ class Number:
     def __repr__(self) -> str:
         return f"<{self._text}, known when the loop runs>"
 
-    def _refuse(self, what: str) -> Any:
+    def _now(self, what: str) -> Any:
+        if _recording.recorder() is None:
+            return self._get()
         raise TypeError(
             f"{what}: {self._text} is known only when the loop runs; compare it in loop.until(...), or write it with <<"
         )
 
     def __bool__(self) -> bool:
-        return self._refuse("bool")
+        return bool(self._now("bool"))
 
     def __int__(self) -> int:
-        return self._refuse("int")
+        return int(self._now("int"))
 
-    __index__ = __int__
+    def __index__(self) -> int:
+        return operator.index(self._now("int"))
 
     def __float__(self) -> float:
-        return self._refuse("float")
+        return float(self._now("float"))
 
     def _with(self, other: Any, function: Callable, sign: str, swapped: bool = False) -> Any:
         if not _is_number(other):
@@ -68,7 +75,7 @@ class Number:
 
     def _compared(self, other: Any, function: Callable, sign: str) -> Any:
         if not _is_number(other):
-            return NotImplemented
+            raise TypeError(f"{self._text} {sign} ...: got {other!r}, wanted a number")
         return Condition((Comparison(self, function, other, sign),))
 
     def __eq__(self, other: object) -> Any:
@@ -155,7 +162,7 @@ class Comparison(NamedTuple):
         right = self.right._get() if type(self.right) is Number else self.right
         if left is None or right is None:
             raise InvalidValue(f"loop.until: {self} compares a Scalar without a value")
-        return bool(self.function(left, right))
+        return bool(self.function(left, right))  # NaN compares as in Python
 
     def __str__(self) -> str:
         return f"{_text(self.left)} {self.sign} {_text(self.right)}"
@@ -188,7 +195,14 @@ class Condition:
         return Condition((_Told(lambda: not self.holds(), f"not ({self._text()})"),))
 
     def __bool__(self) -> bool:
+        if _recording.recorder() is None:
+            return self.holds()
         raise TypeError(f"bool: {self._text()} is not known before the loop runs; give it to loop.until(...)")
+
+    def __eq__(self, other: object) -> Any:
+        raise TypeError(f"==: {self._text()} is compared with {other!r}; conditions are combined by |, & and ~")
+
+    __hash__ = None  # type: ignore[assignment]
 
     def _text(self) -> str:
         return " or ".join(map(str, self.any_of))
@@ -211,16 +225,19 @@ class _Told(NamedTuple):
 
 
 class _Statement(NamedTuple):
-    """A write, and where it stands in the program."""
+    """A write, where it stands in the program, and what its expressions keep of themselves, which is made anew."""
 
     target: Any
     write: Callable
     args: tuple
     place: str
+    kept: list[tuple[Any, str]]
 
     def run(self) -> None:
         """Do it."""
         try:
+            for part, name in self.kept:
+                setattr(part, name, None)
             if Number in map(type, self.args):
                 self.write(*map(_value, self.args))
             else:
@@ -230,6 +247,24 @@ class _Statement(NamedTuple):
             raise
 
 
+def _kept_in(thing: Any, found: list[tuple[Any, str]], seen: set[int]) -> None:
+    """Adds what expressions below `thing` will have computed and kept: (expression, attribute)."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, (tuple, list)):
+        for part in thing:
+            _kept_in(part, found, seen)
+    elif isinstance(thing, (Expression, Plan, Mask)):
+        for kind in type(thing).__mro__:
+            for name in getattr(kind, "__slots__", ()):
+                part = getattr(thing, name, None)
+                if name in KEPT and part is None and isinstance(thing, Expression):
+                    found.append((thing, name))
+                else:
+                    _kept_in(part, found, seen)
+
+
 class Loop:
     """A loop that is recorded, and run when its block ends; made by `loop`."""
 
@@ -237,18 +272,21 @@ class Loop:
         self._statements: list[Any] = []
         self._until: Condition | None = None
         self._count = 0
-        self._recording = False
+        self.recording = False
         self._done = False
+        self._outer: Any = None
 
     def __repr__(self) -> str:
-        if self._recording:
+        if self.recording:
             return "<loop, being recorded>"
         return f"<loop, {self._count} iterations>" if self._done else "<loop, not yet recorded>"
 
     @property
     def count(self) -> Any:
-        """Iterations that are finished: a `Number` within the block, afterwards an int."""
-        return Number(lambda: self._count, "loop.count", self) if self._recording else self._count
+        """Iterations that are finished: a `Number` within a loop's block, afterwards an int."""
+        if self.recording or (self._done and _recording.recorder() is not None):
+            return Number(lambda: self._count, "loop.count", self)
+        return self._count
 
     def until(self, condition: Condition) -> None:
         """End after the first iteration at whose end the condition holds; of several conditions, any.
@@ -259,7 +297,7 @@ class Loop:
             A comparison of numbers that the loop knows, such as ``frontier.nvals == 0``, ``change.value < 1e-9`` or
             ``loop.count >= 20``, or several of them, combined with ``|``, ``&`` and ``~``.
         """
-        if not self._recording:
+        if not self.recording:
             raise RuntimeError("loop.until: it was called outside the loop's block")
         if type(condition) is not Condition:
             raise TypeError(f"loop.until: got {condition!r}, wanted a condition such as frontier.nvals == 0")
@@ -270,28 +308,33 @@ class Loop:
         frame: Any = sys._getframe(1)
         while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("spgraph."):
             frame = frame.f_back
-        self._statements.append(_Statement(target, write, args, f"{frame.f_code.co_filename}, line {frame.f_lineno}"))
+        args = tuple(arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args)
+        kept: list[tuple[Any, str]] = []
+        _kept_in(args, kept, set())
+        place = f"{frame.f_code.co_filename}, line {frame.f_lineno}"
+        self._statements.append(_Statement(target, write, args, place, kept))
 
     def __enter__(self) -> Loop:
-        if self._recording or self._done:
+        if self.recording or self._done:
             raise RuntimeError("sg.loop(): a loop is recorded once; make another one")
-        self._recording = True
-        _recording.begin(self)
+        self._outer = _recording.begin(self)
+        self.recording = True
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        _recording.end()
-        self._recording = False
+        innermost = _recording.end(self)
+        self.recording = False
+        self._done = True
         if kind is not None:
             return
+        if not innermost:
+            raise RuntimeError("sg.loop(): its block ends before that of a loop within it, or in another thread")
         if self._until is None:
             raise InvalidValue("sg.loop(): nothing says when to stop; call loop.until(...) within the block")
         if not self._statements:
             raise InvalidValue("sg.loop(): there is no statement in the block")
-        self._done = True
-        outer = _recording.recorder()
-        if outer is not None:
-            outer._statements.append(self)
+        if self._outer is not None and self._outer.recording:
+            self._outer._statements.append(self)
         else:
             self.run()
 
@@ -320,7 +363,8 @@ def loop() -> Loop:
     Within ``with sg.loop() as loop`` statements are recorded instead of run. ``v.nvals`` and a Scalar's ``value`` are
     numbers that are known later, ``loop.count`` is how many iterations are finished, and ``loop.until(condition)`` says
     after which iteration to stop. When the block ends, the loop runs; then ``loop.count`` is an int. A loop within
-    a loop is run to its end in each iteration of the outer one.
+    a loop is run to its end in each iteration of the outer one. Expressions are computed anew in every iteration, but
+    the text of the block is run once: objects that it makes are made once, and names that it binds are bound once.
 
     On a GPU a search that grows, as below, runs from its first to its last level without Python, which saves some 0.1
     ms a level. So do relaxations, ``dist(binary.min, changed=near) << near.vxm(A, min_plus)``, also with a selection of
@@ -502,7 +546,7 @@ def _counter(statements: list[_Statement], u: Vector) -> Any:
     """Of the statements before: None if there is none, the Scalar to which u's entries are added, False for others."""
     if not statements:
         return None
-    target, _, args, _ = statements[0]
+    target, args = statements[0].target, statements[0].args
     if len(statements) > 1 or type(target) not in SCALARS or len(args) != 3:
         return False
     value, mask, accum = args
@@ -518,8 +562,8 @@ def _limits(loop: Loop, u: Vector) -> list[Any] | None:
             return None
         if one.left.of is u and (one.sign, one.right) in (("==", 0), ("<", 1), ("<=", 0)):
             ends = True
-        elif one.left.of is loop and one.sign in (">=", "==") and one.right == int(one.right):
-            limits.append(one.right)
+        elif one.left.of is loop and one.sign in (">=", "==") and float(one.right).is_integer():
+            limits.append(int(one.right))
         else:
             return None
     return limits if ends else None

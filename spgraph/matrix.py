@@ -205,6 +205,8 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
         >>> A.reorder("degree").to_dicts() == A.reorder("natural").to_dicts()
         True
         """
+        if recorders:
+            refuse("reorder", "do it before the loop, or after it")
         if order not in ("natural", "degree"):
             raise InvalidValue(f'reorder: order is {order!r}, but "natural" or "degree" was wanted')
         if order == "degree" and self.nrows != self.ncols:

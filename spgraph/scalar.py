@@ -120,6 +120,8 @@ class Scalar(InPlace, ScalarLike):
 
     def clear(self) -> None:
         """Remove the value."""
+        if recorders:
+            refuse("clear", "write another Scalar into it with <<")
         self._value = None
 
     def dup(
@@ -131,6 +133,8 @@ class Scalar(InPlace, ScalarLike):
         name: str | None = None,
     ) -> Scalar:
         """A copy, of another `dtype` if wanted, or with `clear` an empty one."""
+        if recorders and not clear:
+            refuse("dup", "make the Scalar before the loop, and write into it with <<")
         cscalar = self.is_cscalar if is_cscalar is None else is_cscalar
         new = Scalar(self.dtype if dtype is None else dtype, is_cscalar=cscalar, name=name)
         if not clear and self._value is not None:
@@ -161,8 +165,6 @@ class Scalar(InPlace, ScalarLike):
             raise TypeError("mask: a Scalar takes none")
         if recorders and noted(self, self._update, (value, mask, accum)):
             return
-        if type(value) is ScalarExpression:
-            value._forget()
         if accum is None and type(value) is ScalarExpression:
             started = value._started()
             if started is not None:

@@ -1,5 +1,6 @@
 """Loops that are recorded and run whole (`spgraph.loops`): results, what they refuse, what a GPU runs alone."""
 
+import asyncio
 import threading
 
 import numpy as np
@@ -11,6 +12,7 @@ from spgraph._recording import recorders
 from spgraph.algorithms.bfs import any_next
 from spgraph.engine import loops_cuda
 from spgraph.exceptions import DimensionMismatch, InvalidValue
+from spgraph.kernels.cuda.launch import Pending
 
 N = 12
 
@@ -22,7 +24,7 @@ def ring(n=N):
 @pytest.fixture(autouse=True)
 def nothing_is_left_recording():
     yield
-    assert recorders == {}
+    assert recorders == set()
 
 
 # ---- what is recorded, and when it runs --------------------------------------------------
@@ -137,6 +139,135 @@ def test_another_thread_is_not_recorded():
     assert w.to_dict() == {0: 2}
 
 
+def bodies():
+    """Bodies of loops, of w, v, s, A and B: each run four times."""
+    plus, times = binary.plus, binary.times
+    return {
+        "apply of a product": lambda w, v, s, A, B: v << v.vxm(A).apply(times, right=2),
+        "apply of a selection": lambda w, v, s, A, B: v(plus) << v.select(">", 3).apply(plus, right=1),
+        "apply of an extraction": lambda w, v, s, A, B: v << v[::-1].apply(plus, right=1),
+        "sum of products": lambda w, v, s, A, B: v << (v.vxm(A) + A.mxv(v)),
+        "part": lambda w, v, s, A, B: v[:].update(v.apply(plus, right=1)),
+        "part with accumulator": lambda w, v, s, A, B: v(plus)[[0, 2]] << v[[1, 2]],
+        "part of a product": lambda w, v, s, A, B: v[:].update(v.vxm(A)),
+        "reduction": lambda w, v, s, A, B: (s << v.reduce(), v(plus)[0] << s.value),
+        "reduction of a selection": lambda w, v, s, A, B: (s << v.select(">", 1).reduce(), v[1] << s.value),
+        "reduction into a vector": lambda w, v, s, A, B: v(v.S, plus) << v.reduce(),
+        "reduction into an element": lambda w, v, s, A, B: v(plus)[0] << v.reduce(),
+        "element": lambda w, v, s, A, B: (v << v.apply(plus, right=1), s(plus) << v[1]),
+        "element into an element": lambda w, v, s, A, B: (v(plus)[1] << v[0], v(plus)[0] << v[1]),
+        "inner product": lambda w, v, s, A, B: (v << v.apply(plus, right=1), s(plus) << v @ v),
+        "inner product into a part": lambda w, v, s, A, B: v(plus)[0] << v @ v,
+        "scalars": lambda w, v, s, A, B: (s << v.reduce(), s(plus) << v.reduce(monoid.max), v(plus)[0] << s.value),
+        "matrix part": lambda w, v, s, A, B: B[:, :].update(B.mxm(A)),
+        "matrix row": lambda w, v, s, A, B: (B[0, :] << v.vxm(A), v << B[0, :].apply(plus, right=1)),
+        "matrix reduction": lambda w, v, s, A, B: (B << B.apply(plus, right=1), v(plus)[0] << B.reduce_scalar()),
+        "rows": lambda w, v, s, A, B: (B << B.apply(plus, right=1), v << B.reduce_rowwise().apply(times, right=2)),
+        "selection within a mask": lambda w, v, s, A, B: w(v.S, plus) << v.select(">", 2).apply(plus, right=1),
+        "positions": lambda w, v, s, A, B: v(plus)[w] << v.apply(plus, right=1),
+    }
+
+
+@pytest.mark.parametrize("body", bodies().values(), ids=bodies())
+def test_expressions_are_computed_anew_in_every_iteration(body):
+    results = []
+    for recorded in (True, False):
+        v = sg.Vector.from_coo([0, 1, 2, 3], [1, 2, 3, 4], size=4)
+        w, s = sg.Vector.from_coo([0, 1, 2, 3], [1, 0, 3, 3], size=4), sg.Scalar.from_value(1)
+        A = sg.Matrix.from_coo([0, 1, 2, 3, 0], [1, 2, 3, 0, 3], [1, 2, 1, 1, 1], nrows=4, ncols=4)
+        B = A.dup()
+        if recorded:
+            with sg.loop() as loop:
+                body(w, v, s, A, B)
+                loop.until(loop.count == 4)
+        else:
+            for _ in range(4):
+                body(w, v, s, A, B)
+        results.append((w.to_dict(), v.to_dict(), s.value, B.to_dicts()))
+    assert results[0] == results[1]
+
+
+def test_the_count_of_a_loop_within_is_known_later():
+    v, t = sg.Vector.from_coo([0], 0, size=1), sg.Vector.from_coo([0], 0, size=1)
+    with sg.loop() as outer:
+        with sg.loop() as inner:
+            v << v.apply(binary.plus, right=1)
+            inner.until(inner.count == 3)
+        t(binary.plus)[0] << inner.count
+        outer.until(outer.count == 4)
+    assert (v.to_dict(), t.to_dict()) == ({0: 12}, {0: 12})
+
+
+def test_tasks_have_loops_of_their_own():
+    async def bump(w, times):
+        with sg.loop() as loop:
+            w << w.apply(binary.plus, right=1)
+            await asyncio.sleep(0)
+            loop.until(loop.count == times)
+
+    async def both(one, other):
+        await asyncio.gather(bump(one, 2), bump(other, 5))
+
+    one, other = sg.Vector.from_coo([0], 0, size=1), sg.Vector.from_coo([0], 0, size=1)
+    asyncio.run(both(one, other))
+    assert (one.to_dict(), other.to_dict()) == ({0: 2}, {0: 5})
+
+
+def test_blocks_that_do_not_nest_are_an_error():
+    def block(w):
+        with sg.loop() as loop:
+            w << w.apply(binary.plus, right=1)
+            loop.until(loop.count == 1)
+            yield
+
+    w = sg.Vector.from_coo([0], 0, size=1)
+    one, other = block(w), block(w)
+    next(one), next(other)
+    with pytest.raises(RuntimeError, match="its block ends before that of a loop within it"):
+        next(one)
+    with pytest.raises(StopIteration):
+        next(other)
+    suspended = block(w)
+    next(suspended)
+    thread = threading.Thread(target=suspended.close)
+    thread.start()
+    thread.join()
+    w[0] << 7
+    assert w.to_dict() == {0: 7}
+
+
+def test_numbers_are_known_afterwards():
+    v = sg.Vector.from_coo([0], 0, size=3)
+    with sg.loop() as loop:
+        v[loop_number := 1] << loop.count
+        entries, ends = v.nvals * 10, v.nvals == 2
+        loop.until(loop.count == 2)
+    assert loop_number == 1
+    assert (int(entries), float(entries), bool(ends)) == (20, 20.0, True)
+
+
+def test_arrays_are_taken_as_they_are():
+    v, values = sg.Vector.from_coo([0, 1], 0, size=2), np.array([3, 4])
+    with sg.loop() as loop:
+        v[[0, 1]] << values
+        values[:] = 9
+        loop.until(loop.count == 1)
+    assert v.to_dict() == {0: 3, 1: 4}
+
+
+@pytest.mark.parametrize("limit", [2.0, np.float64(2), np.float32(2), np.int8(2), 1.5, np.inf, -np.inf, np.nan])
+def test_limits_of_any_kind(cuda, limit):
+    with sg.Context(cuda):
+        A = GRAPHS["path"]()
+        parent = sg.Vector.from_coo([0], 0, size=A.nrows)
+        near = parent.dup()
+        with sg.loop() as loop:
+            parent(~parent.S, changed=near) << near.vxm(A, semiring.any_secondi)
+            loop.until((near.nvals == 0) | (loop.count >= limit))
+        assert loop.count == (1 if limit < 1 else 2 if limit <= 2 else A.nrows)
+        assert parent.nvals == min(loop.count + 1, A.nrows)
+
+
 # ---- what is refused ---------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("read", "message"),
@@ -153,6 +284,16 @@ def test_what_is_not_known_yet_is_no_number(read, message):
     v, s, A = named()
     with pytest.raises(TypeError, match=message), sg.loop():
         read(v, s, A)
+
+
+@pytest.mark.parametrize("other", [None, "2", 1j, np.array([1, 2]), np.array(4)], ids=str)
+def test_conditions_compare_numbers(other):
+    v = named()[0]
+    for compare in (lambda x: x == other, lambda x: x != other, lambda x: x < other, lambda x: other == x):
+        with pytest.raises(TypeError, match="got .*, wanted a number"), sg.loop():
+            compare(v.nvals)
+    with pytest.raises(TypeError, match="conditions are combined by"), sg.loop():
+        (v.nvals == 0) == True  # noqa: B015, E712
 
 
 READS = {
@@ -177,6 +318,11 @@ READS = {
     "clear of a matrix": lambda v, s, A: A.clear(),
     "dup": lambda v, s, A: v.dup(),
     "resize": lambda v, s, A: v.resize(3),
+    "argsort": lambda v, s, A: v.argsort(),
+    "to": lambda v, s, A: v.to("cpu"),
+    "reorder": lambda v, s, A: A.reorder("degree"),
+    "clear of a scalar": lambda v, s, A: s.clear(),
+    "dup of a scalar": lambda v, s, A: s.dup(),
 }
 
 
@@ -635,6 +781,102 @@ def test_full_and_finished_searches(cuda, alone):
             empty(~empty.S, changed=nothing) << nothing.vxm(A, any_next)
             loop.until(nothing.nvals == 0)
         assert (loop.count, empty.nvals) == (1, 0)
+
+
+@pytest.mark.parametrize(("size", "message"), [(40, "the output has size 40"), (60, "the output has size 60")])
+def test_sizes_are_checked(cuda, size, message):
+    with sg.Context(cuda):
+        A = sg.generators.path(50)
+        w, f = sg.Vector.from_coo([0], 0, size=size), sg.Vector.from_coo([0], 0, size=50)
+
+        def run():
+            with sg.loop() as loop:
+                w(~w.S, changed=f) << f.vxm(A, semiring.any_secondi)
+                loop.until(f.nvals == 0)
+
+        with pytest.raises(DimensionMismatch, match=message):
+            run()
+        assert (w.to_dict(), f.to_dict()) == ({0: 0}, {0: 0})
+
+
+@pytest.mark.parametrize("prices", COSTS.values(), ids=COSTS)
+@pytest.mark.parametrize("most", [None, 5])
+@pytest.mark.parametrize("op", [semiring.any_secondi, any_next])
+def test_out_of_memory_changes_nothing(emulated, monkeypatch, op, most, prices):
+    priced(monkeypatch, prices)
+    with sg.Context(emulated):
+        A = sg.generators.grid(20, 20)
+
+        def search(fail_at):
+            w = sg.Vector.from_coo([0], 0, np.int64, size=A.nrows)
+            f = w.dup()
+
+            def run():
+                with sg.loop() as loop:
+                    w(~w.S, changed=f) << f.vxm(A, op)
+                    loop.until(f.nvals == 0)
+                    if most is not None:
+                        loop.until(loop.count == most)
+
+            emulated.fail_at = fail_at
+            try:
+                run()
+            except sg.exceptions.OutOfMemory:
+                return w, f, run
+            finally:
+                emulated.fail_at = None
+            return w, f, None
+
+        wanted, last, _ = search(None)
+        tried = 0
+        for fail_at in range(1, 60):
+            w, f, again = search(fail_at)
+            if again is None:
+                break
+            tried += 1
+            assert w.nvals == len(w.to_dict())
+            assert set(f.to_dict()) <= set(w.to_dict())
+            while f.nvals and w.nvals < wanted.nvals:
+                w(~w.S, changed=f) << f.vxm(A, op)
+            if op is any_next:
+                assert w.isequal(wanted)
+            assert w.nvals == wanted.nvals
+        assert tried >= 4
+
+
+@pytest.mark.parametrize("after", [1, 3, 6])
+@pytest.mark.parametrize("graph", ["path", "rmat"])
+def test_a_search_that_is_interrupted_can_go_on(cuda, monkeypatch, graph, after):
+    with sg.Context(cuda):
+        A = GRAPHS[graph]()
+        source = int(np.argmax(np.bincount(A.to_coo()[0], minlength=A.nrows)))
+        wanted = sg.algorithms.bfs(A, source)
+        w = sg.Vector.from_coo([source], 0, np.int32, size=A.nrows)
+        near = w.dup()
+
+        def run():
+            with sg.loop() as loop:
+                w(~w.S, changed=near) << near.vxm(A, any_next)
+                loop.until(near.nvals == 0)
+
+        calls, ready = [], Pending.ready
+
+        def interrupted(pending):
+            calls.append(1)
+            if len(calls) == after:
+                raise KeyboardInterrupt
+            return ready(pending)
+
+        monkeypatch.setattr(Pending, "ready", interrupted)
+        try:
+            run()
+        except KeyboardInterrupt:
+            assert len(calls) == after
+        monkeypatch.undo()
+        assert w.nvals == len(w.to_dict())
+        if near.nvals:
+            run()
+        assert w.isequal(wanted)
 
 
 def test_two_streams_do_not_meet(cuda, alone):

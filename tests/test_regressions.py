@@ -230,3 +230,18 @@ def test_positions_have_no_place_where_values_are_combined():
     across = sg.semiring.register_anonymous(monoid.plus, binary.register_anonymous(
         lambda x, y, ix, jx, iy, jy: 100 * ix + 10 * jx + jy))
     assert across(A @ A).new().to_dicts() == {0: {2: 12}}
+
+
+@pytest.mark.parametrize(("op", "wanted"), [("min_plus", {1: 4}), ("any_second", {1: 1})])
+def test_changed_is_u_and_the_output_was_empty(op, wanted):
+    """The one value of the result was computed from u after u had become the result."""
+    A = sg.Matrix.from_coo(range(3), range(1, 4), 1, nrows=4, ncols=4)
+    w, f = sg.Vector("INT64", 4), sg.Vector.from_coo([0], 3, "INT64", size=4)
+    w(changed=f) << f.vxm(A, op)
+    assert (w.to_dict(), f.to_dict()) == (wanted, wanted)
+
+
+def test_gcd_of_equal_negative_numbers():
+    A = sg.Matrix.from_coo([0, 0, 2, 2, 2], [0, 1, 0, 1, 2], -4, "INT32", nrows=4, ncols=3)
+    assert A.reduce_rowwise(sg.monoid.numpy.gcd).new().to_dict() == {0: 4, 2: 4}
+    assert A.reduce_scalar(sg.monoid.numpy.gcd).value == 4

@@ -35,7 +35,7 @@ def _either(function: Callable, where: Callable | None) -> Callable:
     @functools.wraps(function)
     def either(*args: Any, **more: Any) -> Any:
         if recorders:
-            refuse(name)
+            refuse(f"a value or a new object ({name})", "make objects before the loop, and read them after it")
         looked_at = args[0] if where is None else where(*args, **more)
         if _record.listener is not None:
             listener = _record.listener

@@ -32,7 +32,7 @@ from spgraph.engine.product import Filter, expected_edges, occupied_rows
 from spgraph.engine.products_cuda import CudaProduct, is_monotone
 from spgraph.engine.queues_cuda import counts_edges, pad
 from spgraph.engine.steps_cuda import LONG_SHARE, NO_THUNK
-from spgraph.engine.vector_products import edges_limit
+from spgraph.engine.vector_products import KEPT, edges_limit
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 from spgraph.kernels.cuda.launch import MOST_BYTES
 
@@ -51,6 +51,7 @@ STATE = struct.Struct("@19q4d")  # `struct Loop`
 COUNT, PLACES = struct.Struct("@q"), struct.Struct("@PPQ")
 PROGRESS, HEARD, WORDS = 5, 6, 8  # of a result's place: what after.cuh writes there
 RETURNS = 6
+STEPS = 7  # that word of `struct Loop`
 PATIENCE = 0.05  # seconds of polling before the host looks for errors
 UNHEARD = 1000  # kernels started since something was done: then nothing will be
 
@@ -71,7 +72,7 @@ def grow(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, sem
     key = "grow", semiring, transposed, flipped, out.dtype
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
-        program = A.steps[key] = _Growth(out, A, transposed, semiring, flipped)
+        program = _keep(A, key, _Growth(out, A, transposed, semiring, flipped))
     if program.reads_u and not known:
         return None
     return _Search(program, out, A, transposed, u, value).run(most)
@@ -96,8 +97,16 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
     key = "relax", semiring, transposed, flipped, out.dtype, full, kept and (kept.op.key, kept.thunk.dtype)
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
-        program = A.steps[key] = _Lowering(out, A, transposed, u, semiring, flipped, accum, kept)
+        program = _keep(A, key, _Lowering(out, A, transposed, u, semiring, flipped, accum, kept))
     return _Relaxation(program, out, A, transposed, u, kept).run(most)
+
+
+def _keep(A: MatrixBlock, key: tuple, program: Any) -> Any:
+    """The program, which the matrix keeps with what it keeps of single products."""
+    if len(A.steps) >= KEPT and key not in A.steps:
+        A.steps.clear()
+    A.steps[key] = program
+    return program
 
 
 def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, most: int | None) -> bool:
@@ -106,7 +115,9 @@ def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, most: int | None) -
         return False
     if not (A.width == 1 and not A.most and A.rows is A.cols and u.nvals):
         return False
-    if not (0 < A.nvals < MOST_EDGES and A.nrows == A.ncols <= COUNT_MASK):
+    if not (0 < A.nvals < MOST_EDGES and out.size == u.size == A.nrows == A.ncols <= COUNT_MASK):
+        return False
+    if not (out.device is u.device is A.device):
         return False
     for block in (out, u):
         if block.partition is not A.rows:
@@ -151,6 +162,10 @@ class _Program:
 
     def uses(self, loop: _Loop) -> list[_Use]:
         raise NotImplementedError
+
+    def state(self) -> Any:
+        """`struct Loop` on the device."""
+        return self._table[len(self._told) * MOST_BYTES:].view(np.int64)
 
     def load(self, loop: _Loop, pending: Any) -> tuple[Any, Any, Any]:
         """Tell the kernels what they work on; graphs of the first one, of some rounds, and of many pushes."""
@@ -310,6 +325,7 @@ class _Loop:
         self.memory = xp.empty(self.begins[1] + 2 * self.apart, np.uint8)
         self.costs = GPU_COSTS.push, GPU_COSTS.pull, GPU_COSTS.stop, size * GPU_COSTS.look + GPU_COSTS.start
         self.turn, self.value = ENDED, None
+        self.spare: Any = None
         self.first: Any = None
         self.thunk: Any = None
         self.state: tuple = ()
@@ -342,13 +358,21 @@ class _Loop:
         """All that can be done; None if nothing could be."""
         device, out, u, rows = self.device, self.out, self.u, self.rows
         self.turn = self.begin()
+        if most is not None:  # something may be left: all memory that it takes, before anything changes
+            self.spare = (device.xp.empty(self.room, self.width), device.xp.empty(out.size, np.uint8),
+                          None if self.value is not None else device.xp.empty(out.size, out.dtype))
         self.state = (self.turn, 0, 0, self.turn == MAKING, u.nvals, -1, out.nvals, 0,
                       LIMIT if most is None else min(most, LIMIT), 0, 0, out.size, rows.nvals, self.occupied,
                       rows.occupied, self.room, self.apart, self.few)
         with device.lock:
             pending = device.expect(RETURNS, None)
             try:
-                self._drive(self.program.load(self, pending), pending)
+                graphs = self.program.load(self, pending)
+                try:
+                    self._drive(graphs, pending)
+                except BaseException:
+                    self._break_off()
+                    raise
             except BaseException:
                 device.expect_no_more(pending)
                 raise
@@ -356,9 +380,22 @@ class _Loop:
         if not steps:
             return None
         device.counters.products += steps
-        self.write(entries - (0 if self.value is None else count))
-        self._write_u(count, bool(as_list), which)
+        self._write_all(count, entries, bool(as_list), which)
         return Done(steps, total)
+
+    def _break_off(self) -> None:
+        """C and u become what the last superstep that was done has made of them; what was started ends first."""
+        device = self.device
+        device.check()
+        state = device.to_host(self.program.state()[:STEPS + 1])
+        turn, which, bits, as_list, count, _, entries, steps = (int(word) for word in state)
+        if steps and turn != MAKING:
+            device.counters.products += steps
+            self._write_all(count, entries, bool(as_list), which if as_list else bits)
+
+    def _write_all(self, count: int, entries: int, as_list: bool, which: int) -> None:
+        self.write(entries - (0 if self.value is None else count))
+        self._write_u(count, as_list, which)
 
     def _drive(self, graphs: tuple, pending: Any) -> None:
         """Start kernels until the loop has ended: all in turns, or pushes where few edges were pushed for long."""
@@ -400,18 +437,26 @@ class _Loop:
         if not count:
             u.become(out.size, u.dtype)
             return
-        iso = value is not None
+        iso, device = value is not None, self.device
+        if self.spare is None:  # broken off
+            self.spare = (device.xp.empty(self.room, self.width), device.xp.empty(out.size, np.uint8),
+                          None if iso else device.xp.empty(out.size, out.dtype))
+        found, bits, values = self.spare
         if as_list:
-            found = self.changing()[0][which * self.room:which * self.room + count].copy()
-            u.set_sparse(found, value if iso else self.device.xp.take(out.values, found), iso=iso, sorted=count < 2,
-                         partition=out.partition)
+            found = found[:count]
+            device.copy_into(found, 0, self.changing()[0][which * self.room:which * self.room + count])
             if iso:
                 out.present[found] = 0
+            else:
+                values = device.xp.take(out.values, found, out=values[:count])
+            u.set_sparse(found, value if iso else values, iso=iso, sorted=count < 2, partition=out.partition)
         else:
-            bits = self.changing()[2][which * self.apart:which * self.apart + out.size].copy()
-            u.set_bitmap(bits, value if iso else out.values.copy(), count, iso=iso, partition=out.partition)
+            device.copy_into(bits, 0, self.changing()[2][which * self.apart:which * self.apart + out.size])
             if iso:
                 out.present ^= bits
+            else:
+                device.copy_into(values, 0, out.values)
+            u.set_bitmap(bits, value if iso else values, count, iso=iso, partition=out.partition)
 
 
 class _Search(_Loop):

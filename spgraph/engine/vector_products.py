@@ -100,8 +100,8 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
         _keep(A, statement, product)
     if changed is not None:
         if fresh:
+            single = product.iso_value()  # before: u may be what has changed
             changed.assume(out.copy() if overwritten is None else differences(overwritten, out))
-            single = product.iso_value()
             if single is not None and changed.nvals:  # a part says so to others, in a bit for each entry
                 changed.values, changed.iso = np.array([cast_scalar(single, changed.dtype)]), True
                 changed.padding = None
