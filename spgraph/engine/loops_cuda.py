@@ -88,7 +88,11 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
         return None
     if u.format != "sparse" or u.nvals > MOST_LISTED:
         return None
-    if expected_edges(u, A, not transposed) * A.nvals > MOST_LISTED * A.nrows:
+    if u.queue is not None and u.queue[0] is A.oriented(not transposed).indptr:
+        edges = u.queue[2]
+    else:
+        edges = u.nvals * A.nvals / A.nrows
+    if edges > MOST_LISTED:
         return None
     out.writable_bitmap(full=True)
     full = out.format == "full"
