@@ -206,7 +206,8 @@ def emulated() -> Any:
 @pytest.fixture
 def cuda(device: Device, request: pytest.FixtureRequest) -> Any:
     """A GPU: the one where spgraph computes, else the emulated one."""
-    return request.getfixturevalue("emulated") if device.on_host else device
+    one: Any = device if device.group is None else device.devices[0]  # type: ignore[attr-defined]
+    return request.getfixturevalue("emulated") if one.on_host else one
 
 
 @pytest.fixture

@@ -324,6 +324,7 @@ EMU_VECTOR(float, float) EMU_VECTOR(double, double)
 
 // ---- what stands behind the text of kernel `name` -----------------------------------------------------------------------
 #define EMU_STRING(name) #name
+#define ARGUMENTS Args  // a text may say otherwise
 #define EMU_EXPORT(name)                                                                                              \
     extern "C" __attribute__((weak, visibility("hidden"))) char __start_emu_shared[], __stop_emu_shared[];            \
     static void emu_run(const void* args) { name(*(const ARGUMENTS*)args); }                                          \
