@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from spgraph._cells import Grid, matrix_grid, number_text, vector_grid
+from spgraph._recording import recorder, recorders
 
 __all__ = [
     "Names",
@@ -117,6 +118,13 @@ def _title(x: Any, kind: str) -> str:
     return f"{x._name}  {kind}" if x._name else kind
 
 
+def _unknown(thing: Any, show) -> str:
+    """What there is to say while a loop is recorded; nothing at other times."""
+    if not recorders or recorder() is None:
+        return ""
+    return show(thing._formula(Names()), ["known when the loop runs"], None)
+
+
 def _vector(v: Any, show):
     return show(_title(v, "Vector"), _vector_facts(v), vector_grid(v))
 
@@ -128,22 +136,22 @@ def _matrix(A: Any, show):
 
 def vector_text(v: Any) -> str:
     """Text of a Vector."""
-    return _vector(v, _text)
+    return _unknown(v, _text) or _vector(v, _text)
 
 
 def vector_html(v: Any) -> str:
     """HTML of a Vector."""
-    return _vector(v, _html)
+    return _unknown(v, _html) or _vector(v, _html)
 
 
 def matrix_text(A: Any) -> str:
     """Text of a Matrix or TransposedMatrix."""
-    return _matrix(A, _text)
+    return _unknown(A, _text) or _matrix(A, _text)
 
 
 def matrix_html(A: Any) -> str:
     """HTML of a Matrix or TransposedMatrix."""
-    return _matrix(A, _html)
+    return _unknown(A, _html) or _matrix(A, _html)
 
 
 def _scalar_value(s: Any) -> str:
@@ -152,12 +160,12 @@ def _scalar_value(s: Any) -> str:
 
 def scalar_text(s: Any) -> str:
     """Text of a Scalar."""
-    return f"{_title(s, 'Scalar')}  {s.dtype.name}, {_scalar_value(s)}"
+    return _unknown(s, _text) or f"{_title(s, 'Scalar')}  {s.dtype.name}, {_scalar_value(s)}"
 
 
 def scalar_html(s: Any) -> str:
     """HTML of a Scalar."""
-    return _html(_title(s, "Scalar"), [s.dtype.name, _scalar_value(s)], None)
+    return _unknown(s, _html) or _html(_title(s, "Scalar"), [s.dtype.name, _scalar_value(s)], None)
 
 
 # ---- masks ------------------------------------------------------------------------------
@@ -176,12 +184,12 @@ def _mask(mask: Any, show):
 
 def mask_text(mask: Any) -> str:
     """Text of a mask: where it allows writing."""
-    return _mask(mask, _text)
+    return _unknown(mask, _text) or _mask(mask, _text)
 
 
 def mask_html(mask: Any) -> str:
     """HTML of a mask."""
-    return _mask(mask, _html)
+    return _unknown(mask, _html) or _mask(mask, _html)
 
 
 # ---- expressions ------------------------------------------------------------------------
@@ -230,9 +238,9 @@ def _expression(expression: Any, show):
 
 def expression_text(expression: Any) -> str:
     """Text of an expression: its formula, and its value if that is cheap."""
-    return _expression(expression, _text)
+    return _unknown(expression, _text) or _expression(expression, _text)
 
 
 def expression_html(expression: Any) -> str:
     """HTML of an expression."""
-    return _expression(expression, _html)
+    return _unknown(expression, _html) or _expression(expression, _html)

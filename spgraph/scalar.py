@@ -109,7 +109,7 @@ class Scalar(InPlace, ScalarLike):
 
     def _number(self):
         if recorders:
-            refuse("a Scalar's value", "compare s.value in loop.until(...)")
+            refuse("a Scalar's value", "compare it in loop.until(...); to operate with it write y(y.S, accum=op) << s")
         return self._value
 
     def _eval(self) -> Scalar:

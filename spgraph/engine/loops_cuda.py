@@ -9,8 +9,10 @@ costs, and some microseconds. What is next is chosen by the rule of `engine.plan
 relaxation is left where many edges leave u: single products choose again then, and have more kernels to choose from.
 
 Data encoding: u is one of two lists with the running sums of row lengths, or one of two bitmaps; it has no values,
-since its entries are C's. C and u are taken as they are, and left as single products leave them. Memory of a search: 8
-bytes a position (10 with 64-bit positions); of a relaxation 2, and 24 (32) for each of `MOST_LISTED` entries at most.
+since its entries are C's. In a relaxation these may have been lowered further by the time they are read; where the end
+depends on that it is not run so. C and u are taken as they are, and left as single products leave them. Memory of a
+search: 8 bytes a position (10 with 64-bit positions), and what is to be left if the number of iterations is limited: 2,
+and C's values once more; of a relaxation 2, and 24 (32) for each of `MOST_LISTED` entries at most.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semirings import binary
+from semirings import expr as ex
 from spgraph import _record, context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
@@ -56,6 +59,10 @@ PATIENCE = 0.05  # seconds of polling before the host looks for errors
 UNHEARD = 1000  # kernels started since something was done: then nothing will be
 
 
+RISING = frozenset({"fmin", "fmax", "minimum", "maximum", "logical_and", "logical_or"})
+RISING_BITS = frozenset({"bitwise_and", "bitwise_or"})  # of Booleans
+
+
 class Done(NamedTuple):
     """What a loop did: how often, and how many entries all u had."""
 
@@ -82,6 +89,8 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
           most: int | None, accum, kept: Filter | None) -> Done | None:
     """See `engine.loops.run_alone`."""
     monoid = semiring.monoid
+    if most is not None or not _in_any_order(semiring):
+        return None
     if not (known and out.nvals and accum.key == monoid.binaryop.key and out.dtype == monoid.type.np_type
             and u.dtype is out.dtype and settles(monoid) and (kept is None or is_monotone(kept.op, monoid))
             and (transposed or A.has_transpose) and _suits(out, A, u, most)):
@@ -103,6 +112,22 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
     if program is None or not program.fits(A, transposed):
         program = _keep(A, key, _Lowering(out, A, transposed, u, semiring, flipped, accum, kept))
     return _Relaxation(program, out, A, transposed, u, kept).run(most)
+
+
+def _in_any_order(semiring) -> bool:
+    """Whether a relaxation ends at the same values whichever of u's values, old or new, a term is made of.
+
+    So it is if the operator never falls where its operand rises; sums of integers may wrap, those of 64 bits are taken
+    for such that do not.
+    """
+    expr, dtype = semiring.binaryop.expr, semiring.monoid.type.np_type
+    if isinstance(expr, ex.Input):
+        return True
+    if not all(isinstance(part, ex.Input) for part in getattr(expr, "args", (None,))):
+        return False
+    if dtype.kind == "b" and expr.label in RISING_BITS:
+        return True
+    return expr.label in RISING or (expr.label == "add" and (dtype.kind == "f" or dtype.itemsize == 8))
 
 
 def _keep(A: MatrixBlock, key: tuple, program: Any) -> Any:

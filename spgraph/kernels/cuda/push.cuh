@@ -154,7 +154,13 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
 DEVICE R_MULT term_of(const Args& a, const Edge& edge) {
     const i64 source = load(a.fidx + edge.q);
     const i64 i = GLOBAL ? (i64)look(a.row_gid, edge.j) : edge.j, k = GLOBAL ? (i64)look(a.col_gid, source) : source;
-    return MULT(stream(a.avals, A_ISO ? 0 : edge.at), look(a.fvals, U_ISO ? 0 : LOOPED ? source : edge.q), i, k);
+    const auto value = stream(a.avals, A_ISO ? 0 : edge.at);
+#ifdef IN_LOOP
+    // C's, which in a relaxation may be lowered meanwhile: then it is in the next list, too
+    return MULT(value, GROWS ? look(a.fvals, source) : peek(a.fvals + source), i, k);
+#else
+    return MULT(value, look(a.fvals, U_ISO ? 0 : edge.q), i, k);
+#endif
 }
 
 // Takes position j, as the first one.
