@@ -133,7 +133,7 @@ def nvals_later(counted: Any) -> Number:
     """How many entries a Vector or a Matrix has, as the loop that is recorded will know it."""
     if hasattr(counted, "_plan"):
         _recording.refuse("nvals", "write the expression into an object, and compare that one's nvals")
-    return Number(lambda: counted._block.nvals, f"{counted.name}.nvals", counted)
+    return Number(lambda: counted._block.nvals, f"{counted.name}.nvals", getattr(counted, "_matrix", counted))
 
 
 def value_later(scalar: Any) -> Number:
@@ -248,9 +248,13 @@ class _Statement(NamedTuple):
                 self.write(*map(_value, self.args))
             else:
                 self.write(*self.args)
-        except Exception as error:
-            error.add_note(f"in a statement of a loop: {self.place}")
+        except BaseException as error:
+            self.note(error)
             raise
+
+    def note(self, error: BaseException) -> None:
+        """Say in an error where it happened."""
+        error.add_note(f"in a statement of a loop: {self.place}")
 
 
 def _kept_in(thing: Any, found: list[tuple[Any, str]], seen: set[int]) -> None:
@@ -339,7 +343,7 @@ class Loop:
             raise InvalidValue("sg.loop(): nothing says when to stop; call loop.until(...) within the block")
         if not self._statements:
             raise InvalidValue("sg.loop(): there is no statement in the block")
-        if not self._may_end():
+        if self._outer is None and not self._may_end() and not self._until.holds():
             raise InvalidValue(f"loop.until: {self._until._text()}, but nothing in the block changes that")
         if self._outer is not None and self._outer.recording:
             self._outer._statements.append(self)
@@ -403,9 +407,9 @@ def loop() -> Loop:
     Raises
     ------
     InvalidValue
-        When the block ends: if there is no `until`, or no statement.
-    RuntimeError
-        If a value is asked for that no statement has computed yet.
+        When the block ends: if there is no `until`, or none that the block may fulfil, or no statement.
+    RuntimeError, TypeError
+        If a value, or a number, is asked for that no statement has computed yet.
 
     Examples
     --------
@@ -471,7 +475,11 @@ class _Product:
                 )
             )  # fmt: skip
 
-        out._on_device(run_alone)
+        try:
+            out._on_device(run_alone)
+        except BaseException as error:
+            self.statement.note(error)
+            raise
         return found[0]
 
 
@@ -527,7 +535,11 @@ class _Levels:
         while True:
             self.first.run()
             if limit > self.loop._count:
-                level._on_device(run_levels)
+                try:
+                    level._on_device(run_levels)
+                except BaseException as error:
+                    self.second.note(error)
+                    raise
             done = found.pop() if found else None
             if done is None:
                 self.second.run()

@@ -383,6 +383,19 @@ def test_conditions_that_nothing_changes_are_an_error(until):
         run()
 
 
+def test_conditions_that_hold_already_end_after_one_iteration():
+    v, s, A = named()
+    with sg.loop() as loop:
+        v << v.apply(binary.plus, right=1)
+        loop.until(A.nvals > 0)
+    assert (loop.count, v.to_dict(), s.value) == (1, {0: 2, 2: 3}, 3)
+    B = A.dup()
+    with sg.loop() as loop:
+        B << B.select(select.triu)
+        loop.until(B.T.nvals < A.nvals)
+    assert loop.count == 1
+
+
 @pytest.mark.parametrize("show", [repr, lambda x: x._repr_html_()])
 def test_what_is_shown_within_a_block(show):
     v, s, A = named()
