@@ -43,7 +43,7 @@ class MatrixReads(Elementwise):
     def nvals(self) -> int:
         """Number of entries. Within `loop` a number that is known later."""
         if recorders and recorder() is not None:
-            from spgraph.loops import nvals_later
+            from spgraph._loop_numbers import nvals_later
 
             return nvals_later(self)  # type: ignore[return-value]
         return self._block.nvals

@@ -98,7 +98,7 @@ class Scalar(InPlace, ScalarLike):
     def value(self) -> Any:
         """The value as a Python number, or None; assign to it to change it. Within `loop` it is known later."""
         if recorders and recorder() is not None:
-            from spgraph.loops import value_later
+            from spgraph._loop_numbers import value_later
 
             return value_later(self)
         return None if self._value is None else self._value.item()

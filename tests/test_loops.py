@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import spgraph as sg
-from spgraph import binary, context, monoid, select, semiring, unary
+from spgraph import binary, context, engine, monoid, select, semiring, unary
 from spgraph._recording import recorders
 from spgraph.algorithms.bfs import any_next
 from spgraph.engine import loops_cuda
@@ -949,6 +949,32 @@ def test_a_search_that_is_interrupted_can_go_on(cuda, monkeypatch, graph, after)
         if near.nvals:
             run()
         assert w.isequal(wanted)
+
+
+@pytest.mark.parametrize("kind", ["search", "relaxation"])
+def test_places_of_any_type_are_taken(cuda, alone, kind):
+    """Kernels are packed once: a list whose places are of another type than before is converted."""
+    with sg.Context(cuda):
+        A = weighted(sg.generators.grid(12, 12), "INT64")
+        A._block.oriented(True)
+        results = []
+        for dtype in (np.int32, np.int64, np.int32):
+            w = sg.Vector.from_coo([5], 0, "INT64", size=A.nrows)
+            near = w.dup()
+            product = near.vxm(A, any_next if kind == "search" else semiring.min_plus)
+            how = {"changed": near, "mask": ~w.S} if kind == "search" else {"changed": near, "accum": binary.min}
+            w(**how) << product  # so that values are known
+            block = near._block
+            with cuda:
+                block.set_sparse(block.indices.astype(dtype), block.values, iso=block.iso, partition=block.partition)
+            op, known = product._plan.op, True
+            accum = None if kind == "search" else binary.min["INT64"]
+            with cuda:
+                done = engine.run_alone(w._block, A._block, True, block, op, True, accum, None, known, None)
+            results.append((w.to_dict(), done.steps))
+        assert results[0] == results[1] == results[2]
+    assert len(alone) == 3
+    assert min(alone) > 5
 
 
 def test_two_streams_do_not_meet(cuda, alone):

@@ -54,6 +54,7 @@ STATE = struct.Struct("@19q4d")  # `struct Loop`
 COUNT, PLACES = struct.Struct("@q"), struct.Struct("@PPQ")
 PROGRESS, HEARD, WORDS = 5, 6, 8  # of a result's place: what after.cuh writes there
 RETURNS = 6
+IN_LOOP = {"IN_LOOP": "1"}  # the constant of these kernels, see after.cuh
 STEPS = 7  # that word of `struct Loop`
 PATIENCE = 0.05  # seconds of polling before the host looks for errors
 UNHEARD = 1000  # kernels started since something was done: then nothing will be
@@ -76,7 +77,7 @@ def grow(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, sem
     if not (semiring.monoid.terminal_any and 0 < out.nvals < out.size and u.nvals < u.size
             and A.has_transpose and (value is not None or u.dtype is out.dtype) and _suits(out, A, u, most)):
         return None
-    key = "grow", semiring, transposed, flipped, out.dtype
+    key = "grow", semiring, transposed, flipped, out.dtype, index_dtype(out.size)
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
         program = _keep(A, key, _Growth(out, A, transposed, semiring, flipped))
@@ -107,7 +108,8 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
     full = out.format == "full"
     if not full:
         pad(out, monoid.start)
-    key = "relax", semiring, transposed, flipped, out.dtype, full, kept and (kept.op.key, kept.thunk.dtype)
+    key = ("relax", semiring, transposed, flipped, out.dtype, index_dtype(out.size), full,
+           kept and (kept.op.key, kept.thunk.dtype))
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
         program = _keep(A, key, _Lowering(out, A, transposed, u, semiring, flipped, accum, kept))
@@ -250,7 +252,7 @@ class _Growth(_Program):
         rows, columns = A.oriented(not transposed), A.oriented(transposed)
         self._columns, self._column_ids = _arrays(columns), product.ids(columns)  # to pull
         device, dtype, self.reads_u = product.device, out.dtype, "u" in product.term.uses
-        same = {"CHANGED": True, "C_FULL": False, "LOOPED": True, "U_ISO": False}
+        same = {"CHANGED": True, "C_FULL": False, "U_ISO": False, **IN_LOOP}
         self._kernels = [_kernel(device, "list", VALUES=False), _kernel(device, "clear"), _kernel(device, "spread")]
         for bitmap in (False, True):
             key = ("loop push", *product.key(rows), dtype, bitmap)
@@ -301,7 +303,7 @@ class _Lowering(_Program):
         key = ("loop lower", *product.key(rows), out.dtype, self._full, kept and (kept.op.key, kept.thunk.dtype))
         self._push = product.kernel(key, "push.push_scatter", rows, out.dtype, CHANGED=True, C_FULL=self._full,
                                     GROWS=False, BITMAP=False, FILTER=kept is not None, NEXT=True, VALUES=False,
-                                    LOOPED=True, U_ISO=False)
+                                    U_ISO=False, **IN_LOOP)
 
     def uses(self, loop: _Loop) -> list[_Use]:
         """See `_Program`."""
@@ -331,7 +333,7 @@ def _kernel(device: Any, name: str, **consts: Any) -> Any:
     key = "loop", name
     kernel = device.kernels.get(key)
     if kernel is None:
-        kernel = device.kernels[key] = device.kernel(f"queue.{name}", {"LOOPED": True, **consts}, {})
+        kernel = device.kernels[key] = device.kernel(f"queue.{name}", {**IN_LOOP, **consts}, {})
     return kernel
 
 
@@ -502,7 +504,7 @@ class _Search(_Loop):
         u = self.u
         listed = u.nvals <= self.room
         if listed and u.format == "sparse":
-            self.first = u.indices
+            self.first = u.indices.astype(self.width, copy=False)  # kernels are not told its type again
             return MAKING
         u.to_bitmap()
         self.device.copy_into(self.memory, self.begins[1], u.present)
@@ -527,7 +529,7 @@ class _Relaxation(_Loop):
 
     def begin(self) -> int:
         """See `_Loop`."""
-        self.first = self.u.indices
+        self.first = self.u.indices.astype(self.width, copy=False)  # as in a search
         self.device.clear(self.memory[self.begins[1]:])  # nothing is marked
         return MAKING
 

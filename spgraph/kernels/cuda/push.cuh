@@ -18,7 +18,7 @@
 // Results: 0: (edges of the output list << 30 | its entries), 1: entries that C has gained. Lists of 2^30 entries or more
 // are not pushed (the engine pulls).
 //
-// LOOPED: one of the kernels of a loop that needs no host (after.cuh): the list is one of two in fidx and oidx, prefix and oprefix,
+// IN_LOOP: one of the kernels of a loop that needs no host (after.cuh): the list is one of two in fidx and oidx, prefix and oprefix,
 // `seen` is two bitmaps, and u's values are those of C (u holds entries that C has got).
 //
 // Constants as in kernels/cpu/push.py, and BITMAP, NEXT, VALUES (ovals are written), FILTER (emit only what KEEP accepts).
