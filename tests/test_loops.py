@@ -757,7 +757,28 @@ def test_relaxations_of_other_monoids(cuda, alone, monoid_, op):
             got(accum, changed=near) << near.vxm(A, op)
             loop.until(near.nvals == 0)
         assert got.isequal(wanted, check_dtype=True)
-    assert sum(alone) == loop.count - 1
+    assert sum(alone) == loop.count
+
+
+@pytest.mark.parametrize("values", [[0, 4, 9], [0, 3, 9], [7, 7, 7], [0, 4, np.iinfo(np.int64).max // 2]])
+def test_relaxations_from_other_values_than_those_of_the_result(cuda, alone, values):
+    """Their first superstep is a product: C's values are not what it adds to."""
+    with sg.Context(cuda):
+        A = weighted(sg.generators.grid(15, 16), "INT64")
+        at, results = [3, 70, 200], []
+        for looped in (False, True):
+            dist = sg.Vector.from_coo(at, [0, 4, 9], size=A.nrows)
+            near = sg.Vector.from_coo(at, values, size=A.nrows)
+            if looped:
+                with sg.loop() as loop:
+                    dist(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+                    loop.until(near.nvals == 0)
+            else:
+                while near.nvals:
+                    dist(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+            results.append(dist.to_dict())
+        assert results[0] == results[1]
+    assert sum(alone) == loop.count - (values != [0, 4, 9])
 
 
 @pytest.mark.parametrize("name", ["limited", "falling", "capped", "of 32 bits"])
@@ -791,7 +812,7 @@ def test_relaxations_whose_end_depends_on_the_order_are_not_run_alone(cuda, alon
 def test_a_relaxation_that_widens_is_left(cuda, monkeypatch, alone):
     """Where many edges leave what has changed, single products choose; few again, and the GPU is alone again."""
     monkeypatch.setattr(loops_cuda, "MOST_LISTED", 60)
-    monkeypatch.setattr(loops_cuda._Relaxation, "few", 60)
+    monkeypatch.setattr(loops_cuda, "ROOM_SHARE", 1 << 40)
     with sg.Context(cuda):
         A = weighted(sg.generators.grid(40, 40), "INT64")
         dist = sg.Vector.from_coo([0], 0, "INT64", size=A.nrows)

@@ -11,7 +11,7 @@ superstep.
 
 from __future__ import annotations
 
-from spgraph import binary, loop, monoid, select
+from spgraph import binary, loop, select
 from spgraph.algorithms._buckets import Buckets
 from spgraph.algorithms._inputs import as_source, of_graph
 from spgraph.algorithms._negative import relax_in_rounds
@@ -116,5 +116,5 @@ def _near_far(A: Matrix, dist: Vector, min_plus, buckets: Buckets) -> None:
             buckets.widen(first, relaxed.value, before, dist.nvals)
             waiting = select.valuege(dist, buckets.limit).new()
             if waiting.nvals:
-                buckets.begin(waiting.reduce(monoid.min).value)
+                buckets.begin(waiting, dist.nvals)
                 near << buckets.below(waiting)

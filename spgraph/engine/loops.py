@@ -24,7 +24,7 @@ def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
     changed_if : tuple, optional
         As for `mxv`.
     known : bool
-        Whether entries of u are entries of C, with the same values.
+        Whether entries of u are known to be entries of C, with the same values.
     most : int, optional
 
     Returns

@@ -6,13 +6,14 @@ a few (push into a list, push into a bitmap, pull) and, where u changes its form
 is a push. The host starts all of them in turns, ahead of what it knows, as graphs; which of them has something to do, a
 word in the GPU's memory says, and the others end at once (kernels/cuda/after.cuh). So a level costs what its kernel
 costs, and some microseconds. What is next is chosen by the rule of `engine.plan.push_limit`, as the host does. A
-relaxation is left where many edges leave u: single products choose again then, and have more kernels to choose from.
+relaxation is left where so many edges leave u that pulling is cheaper.
 
 Data encoding: u is one of two lists with the running sums of row lengths, or one of two bitmaps; it has no values,
-since its entries are C's. In a relaxation these may have been lowered further by the time they are read; where the end
-depends on that it is not run so. C and u are taken as they are, and left as single products leave them. Memory of a
-search: 8 bytes a position (10 with 64-bit positions), and what is to be left if the number of iterations is limited: 2,
-and C's values once more; of a relaxation 2, and 24 (32) for each of `MOST_LISTED` entries at most.
+since its entries are C's; where that is not known, a relaxation begins by comparing them. In a relaxation C's may have
+been lowered further by the time they are read; where the end depends on that it is not run so. C and u are taken as
+they are, and left as single products leave them. Memory of a search: 8 bytes a position (10 with 64-bit positions), and
+what is to be left if the number of iterations is limited: 2, and C's values once more; of a relaxation 2, and 24 (32)
+for each of as many entries as its lists may have: one a position, or a `ROOM_SHARE` of the matrix's if that is less.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, MaskView
 from spgraph.engine.operators import settles
-from spgraph.engine.plan import GPU_COSTS
+from spgraph.engine.plan import GPU_COSTS, push_limit
 from spgraph.engine.product import Filter, expected_edges, occupied_rows
 from spgraph.engine.products_cuda import CudaProduct, is_monotone
 from spgraph.engine.queues_cuda import counts_edges, pad
@@ -46,7 +47,7 @@ FEW = 8  # with the turn: few edges leave u
 ROUNDS, PUSHES = 2, 32  # rounds of a search, or pushes of a long row of them, that are started together
 RELAXATIONS = 8  # pushes of a relaxation likewise
 STEADY = 8  # levels after which a row of pushes is long
-MOST_LISTED = 1 << 20  # edges that leave u in a relaxation: with more of them, Python's share of the time is small
+MOST_LISTED, ROOM_SHARE = 1 << 20, 16  # entries of a relaxation's lists: so many, or a share of the matrix's
 ALIGNED = 256  # bytes
 LEAST_ROOM = 1024
 LIMIT = 1 << 62
@@ -92,28 +93,29 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
     monoid = semiring.monoid
     if most is not None or not _in_any_order(semiring):
         return None
-    if not (known and out.nvals and accum.key == monoid.binaryop.key and out.dtype == monoid.type.np_type
+    if not ((known or not u.iso) and out.nvals and accum.key == monoid.binaryop.key and out.dtype == monoid.type.np_type
             and u.dtype is out.dtype and settles(monoid) and (kept is None or is_monotone(kept.op, monoid))
             and (transposed or A.has_transpose) and _suits(out, A, u, most)):
         return None
-    if u.format != "sparse" or u.nvals > MOST_LISTED:
+    room, few = _most_listed(A, transposed, out.size)
+    if u.format != "sparse" or u.nvals > room:
         return None
     if u.queue is not None and u.queue[0] is A.oriented(not transposed).indptr:
         edges = u.queue[2]
     else:
         edges = u.nvals * A.nvals / A.nrows
-    if edges > MOST_LISTED:
+    if edges > few:
         return None
     out.writable_bitmap(full=True)
     full = out.format == "full"
     if not full:
         pad(out, monoid.start)
-    key = ("relax", semiring, transposed, flipped, out.dtype, index_dtype(out.size), full,
+    key = ("relax", semiring, transposed, flipped, out.dtype, index_dtype(out.size), full, u.iso,
            kept and (kept.op.key, kept.thunk.dtype))
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
         program = _keep(A, key, _Lowering(out, A, transposed, u, semiring, flipped, accum, kept))
-    return _Relaxation(program, out, A, transposed, u, kept).run(most)
+    return _Relaxation(program, out, A, transposed, u, kept, room, few).run(most)
 
 
 def _in_any_order(semiring) -> bool:
@@ -130,6 +132,14 @@ def _in_any_order(semiring) -> bool:
     if dtype.kind == "b" and expr.label in RISING_BITS:
         return True
     return expr.label in RISING or (expr.label == "add" and (dtype.kind == "f" or dtype.itemsize == 8))
+
+
+def _most_listed(A: MatrixBlock, transposed: bool, size: int) -> tuple[int, int]:
+    """Entries of a relaxation's lists, and edges beyond which it is left: to pull, or as a list might be too long."""
+    rows = occupied_rows(A, transposed)
+    few = int(min(push_limit(size, A.nvals, rows, False, 1, GPU_COSTS, rows), MOST_EDGES))
+    room = min(size, max(MOST_LISTED, A.nvals // ROOM_SHARE))
+    return room, few if room == size else min(few, room)
 
 
 def _keep(A: MatrixBlock, key: tuple, program: Any) -> Any:
@@ -179,7 +189,7 @@ class _Program:
         rows = A.oriented(not transposed)
         self._rows, self._ids = _arrays(rows), product.ids(rows, swap=True)  # to push
         self._many = product.device.multiprocessors
-        self._make = _kernel(product.device, "make", VALUES=False)
+        self._make: Any = None
         self._table: Any = None  # the arguments, on the device
         self._content: Any = None  # the same, as they were last
         self._graphs: Any = None
@@ -249,10 +259,11 @@ class _Growth(_Program):
         product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped,
                               u, None, False, True)
         super().__init__(product, A, transposed)
+        self._make = _kernel(product.device, "make", VALUES=False)
         rows, columns = A.oriented(not transposed), A.oriented(transposed)
         self._columns, self._column_ids = _arrays(columns), product.ids(columns)  # to pull
         device, dtype, self.reads_u = product.device, out.dtype, "u" in product.term.uses
-        same = {"CHANGED": True, "C_FULL": False, "U_ISO": False, **IN_LOOP}
+        same = {"CHANGED": True, "C_FULL": False, "U_ISO": False, "READS_U": self.reads_u, **IN_LOOP}
         self._kernels = [_kernel(device, "list", VALUES=False), _kernel(device, "clear"), _kernel(device, "spread")]
         for bitmap in (False, True):
             key = ("loop push", *product.key(rows), dtype, bitmap)
@@ -271,7 +282,7 @@ class _Growth(_Program):
 
     def uses(self, loop: _Loop) -> list[_Use]:
         """See `_Program`."""
-        lists, sums, bits, first, present, values, _ = loop.changing()
+        lists, sums, bits, first, present, values, *_ = loop.changing()
         begin, indices, entries = self._rows
         none, size, words, most = EMPTY_BITS, loop.out.size, loop.apart // 4, 8 * self._many
         listing, clear, spread, push, mark, pull = self._kernels
@@ -300,20 +311,24 @@ class _Lowering(_Program):
                               False)
         super().__init__(product, A, transposed)
         rows, self._full = A.oriented(not transposed), out.format == "full"
+        self._checked = not u.iso
+        checked = {"CHECKED": "1"} if self._checked else {}
+        self._make = _kernel(product.device, "make", out.dtype if self._checked else None, VALUES=False, **checked)
         key = ("loop lower", *product.key(rows), out.dtype, self._full, kept and (kept.op.key, kept.thunk.dtype))
         self._push = product.kernel(key, "push.push_scatter", rows, out.dtype, CHANGED=True, C_FULL=self._full,
                                     GROWS=False, BITMAP=False, FILTER=kept is not None, NEXT=True, VALUES=False,
-                                    U_ISO=False, **IN_LOOP)
+                                    U_ISO=False, READS_U="u" in product.term.uses, **IN_LOOP)
 
     def uses(self, loop: _Loop) -> list[_Use]:
         """See `_Program`."""
-        lists, sums, bits, first, present, values, thunk = loop.changing()
+        lists, sums, bits, first, present, values, thunk, own = loop.changing()
         begin, indices, entries = self._rows
         none = EMPTY_BITS
         pushed = (sums, 0, begin, lists, values, indices, entries, none, none, none if self._full else present, values,
                   bits, 1, lists, none, sums, NO_THUNK if thunk is None else thunk, *self._ids)
+        compared = (own, values) if self._checked else (none, none)
         return [_Use(self._push, 0, pushed, 4 * self._many),
-                _Use(self._make, 0, (begin, first, none, lists, none, sums), self._many)]
+                _Use(self._make, 0, (begin, first, compared[0], lists, compared[1], sums), self._many)]
 
 
 def _arrays(A: MatrixBlock) -> tuple:
@@ -329,8 +344,8 @@ def _blocks(items: int, most: int) -> int:
     return max(min(-(-items // 256), most), 1)
 
 
-def _kernel(device: Any, name: str, **consts: Any) -> Any:
-    key = "loop", name
+def _kernel(device: Any, name: str, kind: Any = None, **consts: Any) -> Any:
+    key = "loop", name, kind
     kernel = device.kernels.get(key)
     if kernel is None:
         kernel = device.kernels[key] = device.kernel(f"queue.{name}", {**IN_LOOP, **consts}, {})
@@ -359,18 +374,19 @@ class _Loop:
         self.spare: Any = None
         self.first: Any = None
         self.thunk: Any = None
+        self.own: Any = None  # u's values, if these are to be compared with C's
         self.state: tuple = ()
         self._changing: tuple = ()
 
     def changing(self) -> tuple:
-        """What differs from loop to loop: both lists, sums and bitmaps, the list to begin with, C, and the thunk."""
+        """What differs from loop to loop: lists, sums, bitmaps, the list to begin with, C, the thunk, u's values."""
         if not self._changing:
             lists, bits = self.begins
             memory, out = self.memory, self.out
             listed = memory[lists:lists + 2 * self.room * self.width.itemsize].view(self.width)
             first = self.first if self.turn == MAKING else listed[:]  # nobody reads it
             self._changing = (listed, memory[:lists].view(np.int64), memory[bits:], first, out.present, out.values,
-                              self.thunk)
+                              self.thunk, self.own)
         return self._changing
 
     def addresses(self) -> tuple:
@@ -379,7 +395,8 @@ class _Loop:
         lists, bits = begin + self.begins[0], begin + self.begins[1]
         first = pointer(self.first) if self.turn == MAKING else lists
         present = 0 if out.present is None else pointer(out.present)
-        return lists, begin, bits, first, present, pointer(out.values), self.thunk
+        own = 0 if self.own is None else pointer(self.own)
+        return lists, begin, bits, first, present, pointer(out.values), self.thunk, own
 
     def begin(self) -> int:
         """Whose turn it is: u becomes the first list, or the first bitmap."""
@@ -519,11 +536,11 @@ class _Search(_Loop):
 class _Relaxation(_Loop):
     """C's values go one way; pushes alone."""
 
-    few = MOST_LISTED
-
     def __init__(self, program: _Lowering, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
-                 kept: Filter | None):
-        super().__init__(program, out, A, transposed, u, min(out.size, MOST_LISTED))
+                 kept: Filter | None, room: int, few: int):
+        super().__init__(program, out, A, transposed, u, room)
+        self.few = few
+        self.own = None if u.iso else u.values
         self.thunk = None if kept is None else kept.thunk
         self.padding = out.padding
 

@@ -113,6 +113,9 @@ def vector_get(block: VectorBlock, i: int):
 
 def vector_set(block: VectorBlock, i: int, value) -> None:
     """Store a value at global id i."""
+    if block.format == "sparse" and block.size > BITMAP_SIZE and not block.nvals and not block.device.on_host:
+        _set_first(block, i, value)
+        return
     local = block.partition.local_of(i)
     if block.format == "sparse" and block.size > BITMAP_SIZE and block.nvals * BITMAP_SHARE < block.size:
         at, found = _place(block, local)
@@ -128,6 +131,14 @@ def vector_set(block: VectorBlock, i: int, value) -> None:
     if block.format == "bitmap" and not block.present[local]:
         block.present[local] = 1
         block.set_bitmap(block.present, block.values, block.nvals + 1, padding=block.padding)
+
+
+def _set_first(block: VectorBlock, i: int, value) -> None:
+    """Store the only value of a block on a GPU, without waiting to hear where it lies."""
+    dtype = index_dtype(block.size)
+    local = np.array([i], dtype) if block.partition.natural else block.partition.to_local[i:i + 1].astype(dtype)
+    put = block.device.to_device
+    block.set_sparse(put(local), put(np.array([value]).astype(block.dtype)))
 
 
 def _inserted(block, array, at, item):

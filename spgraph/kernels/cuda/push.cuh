@@ -19,7 +19,7 @@
 // are not pushed (the engine pulls).
 //
 // IN_LOOP: one of the kernels of a loop that needs no host (after.cuh): the list is one of two in fidx and oidx, prefix and oprefix,
-// `seen` is two bitmaps, and u's values are those of C (u holds entries that C has got).
+// `seen` is two bitmaps, and u's values are those of C (u holds entries that C has got); READS_U: they are asked for.
 //
 // Constants as in kernels/cpu/push.py, and BITMAP, NEXT, VALUES (ovals are written), FILTER (emit only what KEEP accepts).
 
@@ -91,7 +91,19 @@ struct Edge {
     i64 q, at;
     E_indices j;
     bool allowed;  // it exists, and so does the position within the mask
+#ifdef IN_LOOP
+    E_cvals value;  // of u there
+#endif
 };
+
+#ifdef IN_LOOP
+// A value of u, which is C's. In a relaxation it may be lowered meanwhile: then it is in the next list, too.
+DEVICE E_cvals value_of(const Args& a, i64 source) {
+    if constexpr (!READS_U) return E_cvals();
+    else if constexpr (GROWS) return look(a.fvals, source);
+    else return peek(a.fvals + source);
+}
+#endif
 
 // body(some) for 32 * AHEAD edges at a time, AHEAD of each lane, all lanes together.
 template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body) {
@@ -108,6 +120,9 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
         const i64 source = there ? (i64)load(a.fidx + mine) : 0;
         const i64 offset = there ? (i64)load(a.begin + row_of(source)) - start : 0;
         const int copy = copy_of(source);
+#ifdef IN_LOOP
+        const E_cvals value = there ? value_of(a, source) : E_cvals();
+#endif
         const i64 next = q + 32 < a.n ? (i64)load(a.prefix + q + 32) : edges;
         const i64 stop = next < last ? next : last;
         const i64 far = start - e;  // of the entry's first edge, from the chunk's
@@ -138,6 +153,9 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
                 }
                 some[k] = {q + owner, at, 0, y < all};
                 const int of = COPIES > 1 ? from_lane(copy, owner) : 0;
+#ifdef IN_LOOP
+                if constexpr (READS_U) some[k].value = from_lane(value, owner);
+#endif
                 if (y < all) some[k].j = (E_indices)(stream(a.indices + at) * COPIES + of);
             }
 #pragma unroll
@@ -156,8 +174,7 @@ DEVICE R_MULT term_of(const Args& a, const Edge& edge) {
     const i64 i = GLOBAL ? (i64)look(a.row_gid, edge.j) : edge.j, k = GLOBAL ? (i64)look(a.col_gid, source) : source;
     const auto value = stream(a.avals, A_ISO ? 0 : edge.at);
 #ifdef IN_LOOP
-    // C's, which in a relaxation may be lowered meanwhile: then it is in the next list, too
-    return MULT(value, GROWS ? look(a.fvals, source) : peek(a.fvals + source), i, k);
+    return MULT(value, edge.value, i, k);
 #else
     return MULT(value, look(a.fvals, U_ISO ? 0 : edge.q), i, k);
 #endif

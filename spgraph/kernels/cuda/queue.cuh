@@ -6,8 +6,12 @@
 // sum of the row lengths along a list. One step per entry of the list (pad: per position).
 
 #ifdef IN_LOOP
-// u is the first list now, besides what it was.
-DEVICE void listed_now(Loop& loop, u64 packed, i64) {
+// u is the first list now, besides what it was; `wrong` of its values are not C's, which nothing begins with.
+DEVICE void listed_now(Loop& loop, u64 packed, i64 wrong) {
+    if (wrong) {
+        loop.turn = ENDED;
+        return;
+    }
     loop.list = 0;
     loop.edges = (i64)(packed >> COUNT_BITS);
     loop.choose(true);
@@ -39,7 +43,7 @@ KERNEL {
 
 //== make(begin, fidx, fvals, oidx, ovals, oprefix) block=128 returns=1
 // The list in another order, and its prefix: what a flush of push.cuh writes, for a list that came from elsewhere. One
-// atomic for AHEAD entries per thread of a block.
+// atomic for AHEAD entries per thread of a block. CHECKED (in loops): whether fvals are the values that C, ovals, has there.
 constexpr int AHEAD = 4;
 #ifdef IN_LOOP
 DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == MAKING; }
@@ -48,6 +52,9 @@ KERNEL {
     __shared__ u64 before[BLOCK / 32];
     __shared__ u64 base;
     const int warp = threadIdx.x / 32;
+#ifdef CHECKED
+    i64 wrong = 0;
+#endif
     for (i64 first = (i64)blockIdx.x * BLOCK * AHEAD; first < a.n; first += (i64)gridDim.x * BLOCK * AHEAD) {
         i64 row[AHEAD], length[AHEAD], upto[AHEAD];
         u64 total = 0;
@@ -57,6 +64,9 @@ KERNEL {
             length[k] = q < a.n ? length_of(a, row[k]) : 0;
             upto[k] = warp_scan(length[k]);
             total += (u64)from_lane(upto[k], 31) << COUNT_BITS | (u64)__popc(__ballot_sync(FULL_WARP, row[k] >= 0));
+#ifdef CHECKED
+            if (row[k] >= 0) wrong += bits_of(load(a.fvals + q)) != bits_of(load(a.ovals + row[k]));
+#endif
         }
         if (lane() == 0) before[warp] = total;
         __syncthreads();
@@ -83,6 +93,9 @@ KERNEL {
         }
         __syncthreads();  // before the next ones are counted
     }
+#ifdef CHECKED
+    tally(a.result, 1, wrong);
+#endif
 #ifdef IN_LOOP
     turn_over(a, loop, listed_now);
 #else
