@@ -36,7 +36,8 @@ class _Product:
     def iterations(self) -> Generator[int, None, None]:
         """Run as many at once as can be, again and again; yields how many."""
         out, u, run, total, done = self.out, self.product.u, self.statement.run, 0, 0
-        alone = not out._block.device.on_host
+        device = out._block.device
+        alone = not device.on_host if device.group is None else not device.group.near
         try:
             while True:
                 found = self.run(done) if alone else None

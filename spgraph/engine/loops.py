@@ -33,7 +33,14 @@ def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
         How often that was done, and how many entries all u together had. None if the next product must be done by
         `mxv`, for whatever reason.
     """
-    if out.device.on_host or not isinstance(out, VectorBlock):
+    if not isinstance(out, VectorBlock):
+        if accum is not None or changed_if is not None or out.device.near:
+            return None
+        from spgraph.engine.parts import loops
+
+        with out.device.own[0]:  # afterwards the GPU that is current now is so again
+            return loops.grow(out, A, transposed, u, semiring, flipped, most)
+    if out.device.on_host:
         return None
     from spgraph.engine import loops_cuda
     from spgraph.engine.product import Filter

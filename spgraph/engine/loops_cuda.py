@@ -43,7 +43,7 @@ from spgraph.kernels.cuda.launch import MOST_BYTES
 __all__ = ["grow", "relax"]
 
 ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING = range(9)  # as in after.cuh
-FEW = 8  # with the turn: few edges leave u
+FEW = 128  # with the turn: few edges leave u
 ROUNDS, PUSHES = 2, 32  # rounds of a search, or pushes of a long row of them, that are started together
 RELAXATIONS = 8  # pushes of a relaxation likewise
 STEADY = 8  # levels after which a row of pushes is long
@@ -51,7 +51,7 @@ MOST_LISTED, ROOM_SHARE = 1 << 20, 16  # entries of a relaxation's lists: so man
 ALIGNED = 256  # bytes
 LEAST_ROOM = 1024
 LIMIT = 1 << 62
-STATE = struct.Struct("@19q4d")  # `struct Loop`
+STATE = struct.Struct("@23q4d")  # `struct Loop`
 COUNT, PLACES = struct.Struct("@q"), struct.Struct("@PPQ")
 PROGRESS, HEARD, WORDS = 5, 6, 8  # of a result's place: what after.cuh writes there
 RETURNS = 6
@@ -218,8 +218,9 @@ class _Program:
             code.pack_into(content, offset, values[which])
         for offset in self._told:
             PLACES.pack_into(content, offset, *places)
-        COUNT.pack_into(content, (len(self._told) - 1) * MOST_BYTES, loop.u.nvals)
-        STATE.pack_into(content, len(self._told) * MOST_BYTES, *loop.state, places[1], *loop.costs)
+        if self._make is not None:
+            COUNT.pack_into(content, (len(self._told) - 1) * MOST_BYTES, loop.u.nvals)
+        STATE.pack_into(content, len(self._told) * MOST_BYTES, *loop.state, places[1], *loop.meeting, *loop.costs)
         stream = device.stream_number()
         if self._stream not in (None, stream):
             device.check()  # kernels that another stream has started do not see the next loop
@@ -242,11 +243,15 @@ class _Program:
         self._table = device.xp.empty(len(self._content), np.uint8)
         table = device.pointer(self._table)
         places = [(table + MOST_BYTES * k, table + MOST_BYTES * len(packed)) for k in range(len(packed))]
-        *together, make = ((one.function, use.blocks, use.kernel.section.block, place)
-                           for one, use, place in zip(packed, uses, places))
+        self._graphs = self._graphs_of(device, [(one.function, use.blocks, use.kernel.section.block, place)
+                                                for one, use, place in zip(packed, uses, places)])
+
+    def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
+        """See `load`."""
+        *together, make = launches
         function, _, threads, place = together[self.push_at]
-        self._graphs = (device.graph([make]), device.graph(together * self.rounds),
-                        device.graph([(function, self._many, threads, place)] * PUSHES))
+        return (device.graph([make]), device.graph(together * self.rounds),
+                device.graph([(function, self._many, threads, place)] * PUSHES))
 
 
 class _Growth(_Program):
@@ -254,24 +259,30 @@ class _Growth(_Program):
 
     push_at, rounds = 3, ROUNDS
 
-    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, semiring, flipped: bool):
-        u = VectorBlock(out.size, out.dtype, out.partition, device=out.device)  # its values are C's
+    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, semiring, flipped: bool,
+                 counts: bool | None = None, **consts: Any):
+        inner = A.rows if transposed else A.cols
+        size = A.nrows if transposed else A.ncols
+        u = VectorBlock(size, out.dtype, inner, device=out.device)  # its values are C's
         product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped,
                               u, None, False, True)
         super().__init__(product, A, transposed)
-        self._make = _kernel(product.device, "make", VALUES=False)
         rows, columns = A.oriented(not transposed), A.oriented(transposed)
         self._columns, self._column_ids = _arrays(columns), product.ids(columns)  # to pull
         device, dtype, self.reads_u = product.device, out.dtype, "u" in product.term.uses
-        same = {"CHANGED": True, "C_FULL": False, "U_ISO": False, "READS_U": self.reads_u, **IN_LOOP}
-        self._kernels = [_kernel(device, "list", VALUES=False), _kernel(device, "clear"), _kernel(device, "spread")]
+        same = {"CHANGED": True, "C_FULL": False, "U_ISO": False, "READS_U": self.reads_u, **IN_LOOP, **consts}
+        parted = {key: value for key, value in consts.items() if key == "PARTED"}
+        self._make = None if parted else _kernel(device, "queue.make", VALUES=False)
+        self._kernels = [_kernel(device, f"queue.{name}", tuple(parted), **more, **parted)
+                         for name, more in (("list", {"VALUES": False}), ("clear", {}), ("spread", {}))]
         for bitmap in (False, True):
-            key = ("loop push", *product.key(rows), dtype, bitmap)
+            key = ("loop push", *product.key(rows), dtype, bitmap, *consts.items())
             self._kernels.append(product.kernel(key, "push.push_scatter", rows, dtype, GROWS=True, BITMAP=bitmap,
                                                 FILTER=False, NEXT=True, VALUES=False, **same))
         product.view = MaskView("sc", EMPTY_BITS, EMPTY_BITS, -1)
-        counts = counts_edges(columns)
-        key = ("loop pull", *product.key(columns), dtype, counts)
+        if counts is None:
+            counts = counts_edges(columns)
+        key = ("loop pull", *product.key(columns), dtype, counts, *consts.items())
         self._kernels.append(product.kernel(
             key, "pull.pull_until", columns, dtype, U_FULL=False, REPLACE=False, ACCUM=True, C_ISO=False, FRESH=False,
             CHVALS=False, NEXT=counts, HOT=0, HALVED=0, RUNS=1, BY_ROW="i" in product.term.uses, MOST=0, **same))
@@ -287,7 +298,7 @@ class _Growth(_Program):
         none, size, words, most = EMPTY_BITS, loop.out.size, loop.apart // 4, 8 * self._many
         listing, clear, spread, push, mark, pull = self._kernels
         pushed = (sums, 0, begin, lists, values, indices, entries, none, none, present, values, bits, 1, lists, none,
-                  sums, NO_THUNK, *self._ids)
+                  sums, NO_THUNK, begin, *self._ids)
         pulled = (*self._columns, bits, values, present, none, present, values, none, bits, none, *self._column_ids)
         return [
             _Use(listing, size, (begin, bits, none, lists, none, sums), _blocks(size // 16, most)),
@@ -313,7 +324,8 @@ class _Lowering(_Program):
         rows, self._full = A.oriented(not transposed), out.format == "full"
         self._checked = not u.iso
         checked = {"CHECKED": "1"} if self._checked else {}
-        self._make = _kernel(product.device, "make", out.dtype if self._checked else None, VALUES=False, **checked)
+        kind = out.dtype if self._checked else None
+        self._make = _kernel(product.device, "queue.make", kind, VALUES=False, **checked)
         key = ("loop lower", *product.key(rows), out.dtype, self._full, kept and (kept.op.key, kept.thunk.dtype))
         self._push = product.kernel(key, "push.push_scatter", rows, out.dtype, CHANGED=True, C_FULL=self._full,
                                     GROWS=False, BITMAP=False, FILTER=kept is not None, NEXT=True, VALUES=False,
@@ -325,7 +337,7 @@ class _Lowering(_Program):
         begin, indices, entries = self._rows
         none = EMPTY_BITS
         pushed = (sums, 0, begin, lists, values, indices, entries, none, none, none if self._full else present, values,
-                  bits, 1, lists, none, sums, NO_THUNK if thunk is None else thunk, *self._ids)
+                  bits, 1, lists, none, sums, NO_THUNK if thunk is None else thunk, begin, *self._ids)
         compared = (own, values) if self._checked else (none, none)
         return [_Use(self._push, 0, pushed, 4 * self._many),
                 _Use(self._make, 0, (begin, first, compared[0], lists, compared[1], sums), self._many)]
@@ -348,7 +360,7 @@ def _kernel(device: Any, name: str, kind: Any = None, **consts: Any) -> Any:
     key = "loop", name, kind
     kernel = device.kernels.get(key)
     if kernel is None:
-        kernel = device.kernels[key] = device.kernel(f"queue.{name}", {**IN_LOOP, **consts}, {})
+        kernel = device.kernels[key] = device.kernel(name, {**IN_LOOP, **consts}, {})
     return kernel
 
 
@@ -376,6 +388,7 @@ class _Loop:
         self.thunk: Any = None
         self.own: Any = None  # u's values, if these are to be compared with C's
         self.state: tuple = ()
+        self.meeting = (0, 0, 0, 0)  # of a part: own entries of u and C, where it meets others, the number of step 0
         self._changing: tuple = ()
 
     def changing(self) -> tuple:
@@ -458,11 +471,11 @@ class _Loop:
             if words[place + PROGRESS] != told:
                 told, before = words[place + PROGRESS], started
             elif started - before > UNHEARD:
-                raise RuntimeError(f"{device.name}: a loop does not go on after {told >> 4} steps, turn {told & 7}")
-            if told & 15 != kind:
-                kind, since = told & 15, told >> 4
+                raise RuntimeError(f"{device.name}: a loop does not go on after {told >> 8} steps, turn {told & 127}")
+            if told & 255 != kind:
+                kind, since = told & 255, told >> 8
             waiting = started - words[place + HEARD]
-            steady = kind == FEW | PUSHING and (told >> 4) - since >= STEADY
+            steady = kind == FEW | PUSHING and (told >> 8) - since >= STEADY
             if steady and waiting < PUSHES:
                 device.start_graph(pushes)
                 started += PUSHES

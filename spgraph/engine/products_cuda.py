@@ -119,7 +119,8 @@ class CudaProduct(Product):
             values = (single if single is not None else device.filled(size, monoid.start, dtype) if summed
                       else xp.empty(size, dtype))
             acc, written = (values, EMPTY_BITS) if summed else (EMPTY_BITS, EMPTY_BITS if iso is not None else values)
-            later = kernel(u.nvals, (*args, present, 1, acc, EMPTY_INDICES, written, NO_PREFIX, *ids), blocks=blocks)
+            later = kernel(u.nvals, (*args, present, 1, acc, EMPTY_INDICES, written, NO_PREFIX, A.indptr, *ids),
+                           blocks=blocks)
             result.set_bitmap_later(present, values, lambda: later.get()[0], iso=iso is not None,
                                     padding=monoid.start if summed else None, partition=self.out.partition)
             return
@@ -127,7 +128,7 @@ class CudaProduct(Product):
         with device.lock:  # marks and accumulators are the device's, whichever thread asks
             acc = accumulator(device, size, monoid, term.dtype) if summed else EMPTY_BITS
             found.later = kernel(u.nvals, (*args, *marks(device, size), acc, found.indices, found.written,
-                                           found.prefix, *ids), blocks=blocks)
+                                           found.prefix, A.indptr, *ids), blocks=blocks)
             if summed:
                 found.fetch(acc, monoid, reset=True)
         result.set_pending(found.settle)

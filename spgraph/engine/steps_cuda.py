@@ -120,7 +120,7 @@ class PushStep(_Step):
         count, blocks, kernel = u.nvals, blocks_for(edges, device), self._kernel
         args = (prefix, edges, A.indptr, u.indices, u.values, self._indices, self._values, view.present, view.values,
                 EMPTY_BITS if full else bits, values)
-        more = (thunk if self.early else NO_THUNK, *self._ids)
+        more = (thunk if self.early else NO_THUNK, A.indptr, *self._ids)
         single = self.single(A, u)
         if self.bitmap:
             found = device.xp.zeros(size, np.uint8)

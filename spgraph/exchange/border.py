@@ -63,6 +63,7 @@ class Border:
         else:
             self._one_hop(A)
         self._homes: list[MatrixBlock] | None = None
+        self.loops: dict = {}  # programs of loops that need no host, see engine.parts.loops
 
     def _all(self, A: MatrixParts) -> None:
         starts = self.layout.starts.tolist()

@@ -180,7 +180,7 @@ class Direct:
             for a, (device, piece) in enumerate(u.on_each()):
                 lists, firsts = self._given[a]
                 kernel = self._kernel(device, "exchange.give_all", VALUES=valued, U_FULL=full,
-                                      LACKS=piece.format != "full")
+                                      LACKS=piece.format != "full", UNTOLD=True)
                 with device.messages() if beside else nullcontext():
                     kernel(lists.size, (lists, firsts, border.group.parts - 1,
                                         NOTHING if piece.format == "full" else piece.present,

@@ -153,11 +153,32 @@ template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64
 // once (engine/loops_cuda.py). The last block to finish counts, decides, and so gives the turn to another one. Arguments lie
 // in the GPU's memory, so that what starts the kernels stays the same for all loops. A search that grows: u is one of two
 // lists, or one of two bitmaps. A relaxation: u is one of two lists, and the bitmaps mark what the one and the other hold.
+//
+// PARTED: the same in parts on GPUs that see each other (engine/parts/loops.py). Each decides for itself, from what all have found: so all
+// decide the same. After a product a part reports to all (`struct Meeting`), and `queue.gate` goes on where all have; then owners store
+// what others look at of u, say so, and the gate goes on where all have. It waits for a moment only, and tries again in the
+// next round. What lies in a part's room may be overwritten once it has reported: all have read it then, for they had to report, too.
 #ifdef IN_LOOP
 #define LIST_MASK ((1ull << COUNT_BITS) - 1)
-enum { ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING };
+enum { ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING,
+       BEGINNING, MEETING, GIVING, GIVING_BITS, TAKING, TAKING_BITS, ARRANGING };
 constexpr int LONG_SHARE = 4;  // as in engine/steps_cuda.py
-constexpr i64 FEW_EDGES = 1 << 16;
+#ifndef FEW_EDGES
+#define FEW_EDGES (1 << 16)
+#endif
+
+constexpr int MOST_PARTS = 16;
+struct Report {
+    u64 at;  // the step
+    i64 count, edges, entries;
+};
+struct Meeting {
+    i64 parts, part;
+    u64 end;                         // of the list that others make here: edges << COUNT_BITS | entries
+    i64 peers[MOST_PARTS];           // addresses of all parts' meetings
+    Report reports[2][MOST_PARTS];   // from each part, of steps in turn
+    u64 given[MOST_PARTS];           // the step for which each part has given what it has
+};
 
 struct Loop {
     i64 turn, list, bits, as_list;      // whose turn it is; which list and which bitmap; whether u is the list
@@ -167,6 +188,8 @@ struct Loop {
     i64 room, apart;                    // entries of a list; bytes from one bitmap to the other
     i64 few;                            // of a loop that only pushes: it is left if more edges leave u; else -1
     i64 host;                           // address of the result's place in the host's memory
+    i64 own, own_entries;               // of a part: of u and of C
+    i64 meeting, base;                  // address of its `struct Meeting`; the number of step 0
     double push, pull, stop, look;      // costs, see engine.plan.push_limit; `look`: of all rows
 
     // Edges of u beyond which pulling is cheaper; an entry of C is done at the first that is found.
@@ -177,6 +200,55 @@ struct Loop {
         const double balanced = (look + sqrt(look * look + 4 * push * left * (double)stored * stop)) / (2 * push);
         return balanced < whole / push ? balanced : whole / push;
     }
+#ifdef PARTED
+    DEVICE Meeting& at() const { return *(Meeting*)meeting; }
+    DEVICE u64 now() const { return (u64)(base + steps); }
+    DEVICE bool pushes_next() const {
+        return (edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1))) <= limit();
+    }
+    // This part has done a product: all hear what it has found.
+    DEVICE void next(i64 found, i64 leaving, i64 entries_now, bool listed) {
+        Meeting& here = at();
+        own = found;
+        own_entries = entries_now;
+        as_list = listed;
+        poke(&here.end, 0);
+        for (int q = 0; q < here.parts; q++) {
+            volatile Report& report = ((Meeting*)here.peers[q])->reports[steps & 1][here.part];
+            report.count = found;
+            report.edges = leaving;
+            report.entries = entries_now;
+        }
+        __threadfence_system();
+        for (int q = 0; q < here.parts; q++) poke(&((Meeting*)here.peers[q])->reports[steps & 1][here.part].at, now());
+        turn = MEETING;
+    }
+    // This part has stored what others look at.
+    DEVICE void given(i64 then) {
+        Meeting& here = at();
+        __threadfence_system();
+        for (int q = 0; q < here.parts; q++) poke(&((Meeting*)here.peers[q])->given[here.part], now());
+        turn = then;
+    }
+    // All parts have done the product.
+    DEVICE void meet() {
+        const Meeting& here = at();
+        total += count;
+        count = edges = entries = 0;
+        for (int q = 0; q < here.parts; q++) {
+            const volatile Report& report = here.reports[steps & 1][q];
+            count += report.count;
+            edges = edges < 0 || report.edges < 0 ? -1 : edges + report.edges;
+            entries += report.entries;
+        }
+        steps++;
+        if (count == 0 || steps == most) turn = ENDED;
+        else choose(as_list);
+    }
+    DEVICE i64 mine() const { return own; }
+#else
+    DEVICE i64 mine() const { return count; }
+#endif
     // Whose turn it is, after u's edges or their number have changed. A bitmap that was `listed` is there in both forms.
     DEVICE void choose(bool listed) {
         if (few >= 0) {
@@ -184,6 +256,10 @@ struct Loop {
             turn = edges <= few ? PUSHING : ENDED;
             return;
         }
+#ifdef PARTED
+        turn = pushes_next() ? (as_list ? GIVING : LISTING) : as_list ? CLEARING : GIVING_BITS;
+        return;
+#endif
         const double expected = edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1));
         const bool pushes = expected <= limit() && (listed || count <= room);
         if (!pushes) turn = as_list ? CLEARING : PULLING;
@@ -191,6 +267,7 @@ struct Loop {
         else turn = edges * LONG_SHARE >= n ? CLEARING_MARKS : PUSHING;
         if (listed && pushes) as_list = 1;
     }
+#ifndef PARTED
     // A product is done: so much has been found.
     DEVICE void next(i64 found, i64 leaving, i64 now, bool listed) {
         total += count;
@@ -202,7 +279,10 @@ struct Loop {
         if (found == 0 || steps == most) turn = ENDED;
         else choose(listed);
     }
-    // By one thread, whenever a push is started.
+#endif
+    // Whether rows of pushes are worth their while, which the host starts then.
+    DEVICE bool leads_on() const { return edges >= 0 && edges < FEW_EDGES; }
+    // By one thread, whenever a push is started (in parts: a gate).
     DEVICE void heard() { ((volatile u64*)host)[6] = (u64)++offers; }
 };
 
@@ -228,6 +308,24 @@ struct Where {
 
 DEVICE bool first_thread() { return blockIdx.x == 0 && threadIdx.x == 0; }
 
+// By one thread: the host sees how far the loop is, and in the end what there is.
+template <class A> DEVICE void tell(const A& a, const Loop& loop) {
+    volatile u64* host = a.host;
+    if (loop.turn != ENDED) {
+        host[5] = (u64)(loop.steps << 8 | (i64)loop.leads_on() << 7 | loop.turn);
+        return;
+    }
+#ifdef PARTED
+    const i64 entries = loop.own_entries;
+#else
+    const i64 entries = loop.entries;
+#endif
+    const i64 told[6] = {loop.mine(), entries, loop.steps, loop.total, loop.as_list, loop.as_list ? loop.list : loop.bits};
+    for (int k = 0; k < 6; k++) host[k] = (u64)told[k];
+    __threadfence_system();
+    host[7] = a.sequence;
+}
+
 // The end of a kernel of a loop, by all threads: `next(loop, two counts)` gives the turn to another one; the host sees how
 // far it is, and in the end what there is.
 template <class A, class Next> DEVICE void turn_over(const A& a, Loop& loop, Next next) {
@@ -236,14 +334,8 @@ template <class A, class Next> DEVICE void turn_over(const A& a, Loop& loop, Nex
     poke(&a.result->count[0], 0);
     poke(&a.result->count[1], 0);
     poke(&a.result->ticket, 0);
-    volatile u64* host = a.host;
-    if (loop.turn != ENDED) {
-        host[5] = (u64)(loop.steps << 4 | (i64)(loop.edges >= 0 && loop.edges < FEW_EDGES) << 3 | loop.turn);
-        return;
-    }
-    const i64 told[6] = {loop.count, loop.entries, loop.steps, loop.total, loop.as_list, loop.as_list ? loop.list : loop.bits};
-    for (int k = 0; k < 6; k++) host[k] = (u64)told[k];
-    __threadfence_system();
-    host[7] = a.sequence;
+#ifndef PARTED  // the gate tells
+    tell(a, loop);
+#endif
 }
 #endif

@@ -27,7 +27,7 @@ RESULT_WORDS = 8  # 64-bit words of `struct Result`, and of its place in mapped 
 ALREADY_ENABLED = 704  # CUDA's number of that error
 PLACES = struct.Struct("@PP")
 TO_DEVICE, ON_DEVICE = 1, 3  # its numbers of copies from the host and within the device
-STAGED = 4096  # bytes that `put_bytes` takes at most
+STAGED = 16384  # bytes that `put_bytes` takes at most
 FEW = 16  # elements that steer a choice, or are single ones of the caller's
 
 

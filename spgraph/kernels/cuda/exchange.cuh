@@ -2,7 +2,8 @@
 //
 // Contract: `to_...` hold addresses, one per device, in circular order from this one on (give_list) or from the next one
 // (give_all); what they point to is not read or written by anybody else before the host has the results (give_list), or
-// all devices have come to the next point where they wait for each other (give_all).
+// all devices have come to the next point where they wait for each other (give_all). In a loop that needs no host (after.cuh) an
+// owner says to all that it has given; who gets something reads it when all have said so.
 // Traffic: neighbouring lanes write neighbouring places of one device.
 
 //== give_list(fidx, fvals, numbers, begin, at, others, first, to_idx, to_vals, to_prefix, to_length) returns=6
@@ -12,7 +13,13 @@
 // is at home, where `begin` says where columns begin. A launch serves SIDES devices, from `first` on. A block asks each of
 // them once for room for AHEAD entries per thread: an atomic on another GPU takes 2 us. Results: what each device got
 // (edges << COUNT_BITS | entries).
-constexpr int AHEAD = 4, SIDES = 6, WARPS = BLOCK / 32;
+#ifdef IN_LOOP
+constexpr int SIDES = MOST_PARTS;
+DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == GIVING; }
+#else
+constexpr int SIDES = 6;
+#endif
+constexpr int AHEAD = 4, WARPS = BLOCK / 32;
 
 // A column of a device, -1 for none, and what it adds to a list: its length and one entry.
 struct Column {
@@ -36,6 +43,14 @@ DEVICE Column column_at(const Args& a, i64 v, i64 d) {
 }
 
 KERNEL {
+#ifdef IN_LOOP
+    if (threadIdx.x == 0) {
+        Args& now = const_cast<Args&>(a);
+        now.n = loop.mine();
+        now.fidx += loop.list * loop.room;
+    }
+    __syncthreads();
+#endif
     __shared__ u64 before[SIDES][WARPS];
     __shared__ u64 base[SIDES];
     const int warp = threadIdx.x / 32;
@@ -86,15 +101,26 @@ KERNEL {
         }
         __syncthreads();  // before the next ones are counted
     }
+#ifdef IN_LOOP
+    turn_over(a, loop, [](Loop& loop, u64, i64) { loop.given(TAKING); });
+#else
     if (given) atomicAdd(&a.result->count[threadIdx.x], given);
     publish(a);
+#endif
 }
 
-//== give_all(lent, firsts, others, present, vals, to_vals, to_bits)
+//== give_all(lent, firsts, others, present, vals, to_vals, to_bits) unless=UNTOLD returns=1
 // Entries of a bitmap or a full vector at lists of local numbers, one after the other; the d-th, from firsts[d] on, a
 // multiple of 32, goes to the d-th other device: its values and, unless all devices' entries are there (U_FULL), bits that
 // say which of them mean something; LACKS: some of these are not. Lists are filled up with -1. Items are their places.
+#ifdef IN_LOOP
+DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == GIVING_BITS; }
+#endif
 KERNEL {
+#ifdef IN_LOOP
+    if (threadIdx.x == 0) const_cast<Args&>(a).present += loop.bits * loop.apart;
+    __syncthreads();
+#endif
     for (i64 first = 32 * item(32); first < a.n; first += 32 * items(32)) {
         i64 d = 0;
         while (d + 1 < a.others && first >= load(a.firsts + d + 1)) d++;
@@ -109,12 +135,22 @@ KERNEL {
         if constexpr (VALUES)
             if (there) ((E_vals*)load(a.to_vals + d))[k] = look(a.vals, v);
     }
+#ifdef IN_LOOP
+    turn_over(a, loop, [](Loop& loop, u64, i64) { loop.given(TAKING_BITS); });
+#endif
 }
 
 //== arrange(present, vals, own, at, ends, words, bits, opresent, ovals) returns=1
 // What has come put in order: own entries copied to columns from `at` on, the bits of proxies made bytes. Columns up to
 // ends[q] are those of the q-th owner, whose bits begin at words[q] (own ones: -1). Returns the number of entries.
+#ifdef IN_LOOP
+DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == ARRANGING; }
+#endif
 KERNEL {
+#ifdef IN_LOOP
+    if (threadIdx.x == 0) const_cast<Args&>(a).present += loop.bits * loop.apart;
+    __syncthreads();
+#endif
     const i64 rounds = (a.n + 31) / 32;
     i64 count = 0, q = 0;
     for (i64 round = item(32); round < rounds; round += items(32)) {
@@ -133,5 +169,9 @@ KERNEL {
         a.opresent[column] = there;
         count += there;
     }
+#ifdef IN_LOOP
+    turn_over(a, loop, [](Loop& loop, u64, i64) { loop.turn = PULLING; });
+#else
     report<true>(a, count);
+#endif
 }

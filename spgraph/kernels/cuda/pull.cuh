@@ -189,6 +189,12 @@ DEVICE void gather_rows(const Args& a, i64& count, i64& changes) {
     }
 }
 
+#ifdef PARTED
+// All that was found has one value, and so has u then.
+template <class P> DEVICE void next_value(P* value) {
+    if constexpr (READS_U) poke(value, STORE(MULT(E_avals(), peek(value), (i64)0, (i64)0)));
+}
+#endif
 #ifdef IN_LOOP
 DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == PULLING; }
 #endif
@@ -197,7 +203,9 @@ KERNEL {
 #ifdef IN_LOOP
     if (threadIdx.x == 0) {
         Args& now = const_cast<Args&>(a);
+#ifndef PARTED
         now.upresent += loop.bits * loop.apart;
+#endif
         now.chpresent += (1 - loop.bits) * loop.apart;
     }
     __syncthreads();
@@ -206,8 +214,11 @@ KERNEL {
     tally(a.result, 0, count);
     if constexpr (CHANGED) tally(a.result, 1, changes);
 #ifdef IN_LOOP
-    turn_over(a, loop, [](Loop& loop, u64 entries, i64 packed) {
+    turn_over(a, loop, [&](Loop& loop, u64 entries, i64 packed) {
         loop.bits = 1 - loop.bits;
+#ifdef PARTED
+        next_value(a.uvals);
+#endif
         const i64 count = NEXT ? (i64)((u64)packed & LIST_MASK) : packed;
         loop.next(count, NEXT ? (i64)((u64)packed >> COUNT_BITS) : -1, (i64)entries, false);
     });

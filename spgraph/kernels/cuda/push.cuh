@@ -19,7 +19,8 @@
 // are not pushed (the engine pulls).
 //
 // IN_LOOP: one of the kernels of a loop that needs no host (after.cuh): the list is one of two in fidx and oidx, prefix and oprefix,
-// `seen` is two bitmaps, and u's values are those of C (u holds entries that C has got); READS_U: they are asked for.
+// `seen` is two bitmaps, and u's values are those of C (u holds entries that C has got); READS_U: they are asked for. In parts u is
+// the list that has come, and has one value, if any.
 //
 // Constants as in kernels/cpu/push.py, and BITMAP, NEXT, VALUES (ovals are written), FILTER (emit only what KEEP accepts).
 
@@ -32,9 +33,10 @@ struct Buffer {
     E_ovals values[ROOM];
 };
 
+// How many edges leave position p of C.
 DEVICE i64 length_of(const Args& a, i64 p) {
     const i64 row = row_of(p);
-    return (i64)load(a.begin + row + 1) - (i64)load(a.begin + row);
+    return (i64)load(a.leaving + row + 1) - (i64)load(a.leaving + row);
 }
 
 template <class B> DEVICE void flush(const Args& a, B& buffer, int count) {
@@ -100,6 +102,7 @@ struct Edge {
 // A value of u, which is C's. In a relaxation it may be lowered meanwhile: then it is in the next list, too.
 DEVICE E_cvals value_of(const Args& a, i64 source) {
     if constexpr (!READS_U) return E_cvals();
+    else if constexpr (U_ISO) return look(a.fvals, 0);
     else if constexpr (GROWS) return look(a.fvals, source);
     else return peek(a.fvals + source);
 }
@@ -188,7 +191,7 @@ DEVICE bool claim(const Args& a, i64 j) {
 DEVICE bool is_claimed(const Args& a, i64 j) { return peek(a.seen + j) == (BITMAP ? 1 : a.epoch); }
 
 //== push_list(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, seen, epoch, acc, oidx, ovals, oprefix,
-//=            row_gid, col_gid) per=32 block=256 returns=1 blocks_per_sm=4
+//=            leaving, row_gid, col_gid) per=32 block=256 returns=1 blocks_per_sm=4
 KERNEL {
     __shared__ Buffer buffers[BLOCK / 32];
     Buffer& buffer = buffers[threadIdx.x / 32];
@@ -229,7 +232,7 @@ KERNEL {
 }
 
 //== push_scatter(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, cpresent, cvals, seen, epoch, oidx, ovals,
-//=               oprefix, thunk, row_gid, col_gid) per=32 block=256 returns=2 blocks_per_sm=4
+//=               oprefix, thunk, leaving, row_gid, col_gid) per=32 block=256 returns=2 blocks_per_sm=4
 // Combines an entry of C with a term; whether the entry is new or another one now, and its value.
 DEVICE bool combine(const Args& a, i64 j, R_MULT term, E_cvals& now, i64& added) {
     bool fresh = false;
@@ -294,9 +297,17 @@ DEVICE void scatter(const Args& a, Buffer& buffer, i64& added, i64& listed) {
     if (count) flush(a, buffer, count);
 }
 
+#ifdef PARTED
+// All that was found has one value, and so has u then.
+template <class P> DEVICE void next_value(P* value) {
+    if constexpr (READS_U) poke(value, STORE(MULT(E_avals(), peek(value), (i64)0, (i64)0)));
+}
+#endif
 #ifdef IN_LOOP
 DEVICE bool has_turn(Loop& loop) {
+#ifndef PARTED
     if (first_thread() && !BITMAP) loop.heard();
+#endif
     return peek(&loop.turn) == (BITMAP ? MARKING : PUSHING);
 }
 #endif
@@ -307,10 +318,16 @@ KERNEL {
 #ifdef IN_LOOP
     if (threadIdx.x == 0) {
         Args& now = const_cast<Args&>(a);
+#ifdef PARTED
+        const u64 came = peek(&loop.at().end);
+        now.n = (i64)(came & LIST_MASK);
+        now.edges = (i64)(came >> COUNT_BITS);
+#else
         now.n = loop.count;
         now.edges = loop.edges;
         now.fidx += loop.list * loop.room;
         now.prefix += loop.list * loop.room;
+#endif
         now.oidx += (1 - loop.list) * loop.room;
         now.oprefix += (1 - loop.list) * loop.room;
         if (!GROWS) now.seen += loop.bits * loop.apart;
@@ -327,11 +344,17 @@ KERNEL {
     if constexpr (BITMAP) tally(a.result, 0, listed);
     if constexpr (!C_FULL) tally(a.result, 1, added);
 #ifdef IN_LOOP
-    turn_over(a, loop, [](Loop& loop, u64 packed, i64 gained) {
+    turn_over(a, loop, [&](Loop& loop, u64 packed, i64 gained) {
         if constexpr (BITMAP) loop.bits = 0;
         else loop.list = 1 - loop.list;
         if constexpr (!GROWS) loop.bits = 1 - loop.bits;
-        loop.next((i64)(packed & LIST_MASK), (i64)(packed >> COUNT_BITS), loop.entries + gained, !BITMAP);
+#ifdef PARTED
+        next_value(a.fvals);
+        const i64 entries = loop.own_entries + gained;
+#else
+        const i64 entries = loop.entries + gained;
+#endif
+        loop.next((i64)(packed & LIST_MASK), (i64)(packed >> COUNT_BITS), entries, !BITMAP);
     });
 #else
     publish(a);

@@ -13,8 +13,13 @@ DEVICE void listed_now(Loop& loop, u64 packed, i64 wrong) {
         return;
     }
     loop.list = 0;
+#ifdef PARTED
+    loop.as_list = 1;
+    loop.turn = GIVING;
+#else
     loop.edges = (i64)(packed >> COUNT_BITS);
     loop.choose(true);
+#endif
 }
 #endif
 
@@ -172,9 +177,48 @@ KERNEL {
 DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == SPREADING; }
 KERNEL {
     const auto* list = a.fidx + loop.list * loop.room;
-    for (i64 q = thread_number(); q < loop.count; q += thread_count()) a.bits[list[q]] = 1;
+    for (i64 q = thread_number(); q < loop.mine(); q += thread_count()) a.bits[list[q]] = 1;
     turn_over(a, loop, [](Loop& loop, u64, i64) {
         loop.bits = 0;
+#ifdef PARTED
+        loop.as_list = 0;
+        loop.turn = GIVING_BITS;
+#else
         loop.turn = PULLING;
+#endif
     });
+}
+
+//== gate() block=32 returns=1
+// Of a loop in parts: goes on if all parts have come as far, by one block.
+DEVICE bool has_turn(Loop& loop) {
+    if (first_thread()) loop.heard();
+    const i64 turn = peek(&loop.turn);
+    return turn == BEGINNING || turn == MEETING || turn == TAKING || turn == TAKING_BITS;
+}
+#ifdef __CUDA_ARCH__
+constexpr int LOOKS = 1000;  // some 0.5 ms
+#else
+constexpr int LOOKS = 1;
+#endif
+KERNEL {
+    const Meeting& here = loop.at();
+    const i64 turn = loop.turn;
+    __syncwarp();  // before it is another one
+    bool all = true;
+    if (turn != BEGINNING) {
+        const u64* place = turn == MEETING ? &here.reports[loop.steps & 1][lane()].at : here.given + lane();
+        const u64 now = loop.now();
+        bool there = lane() >= here.parts || peek(place) == now;
+        for (int k = 0; k < LOOKS && !__all_sync(FULL_WARP, there); k++) there = there || peek(place) == now;
+        all = __all_sync(FULL_WARP, there);
+        __threadfence_system();
+    }
+    if (!all || lane()) return;
+    const i64 edges = (i64)(peek(&here.end) >> COUNT_BITS);
+    if (turn == BEGINNING) loop.choose(loop.as_list);
+    else if (turn == MEETING) loop.meet();
+    else if (turn == TAKING_BITS) loop.turn = ARRANGING;
+    else loop.turn = edges * LONG_SHARE >= a.n && !loop.leads_on() ? CLEARING_MARKS : PUSHING;
+    if (turn == BEGINNING || turn == MEETING) tell(a, loop);
 }
