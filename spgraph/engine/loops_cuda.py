@@ -239,12 +239,13 @@ class _Program:
                           for (offset, code), arg in zip(one.fields, use.args)
                           for which, thing in enumerate(changing) if arg is thing]
         self._told = [MOST_BYTES * k + one.fields[-3][0] for k, one in enumerate(packed)]
-        self._content = bytearray(b"".join(one.arguments for one in packed) + bytes(STATE.size))
-        self._table = device.xp.empty(len(self._content), np.uint8)
+        content = bytearray(b"".join(one.arguments for one in packed) + bytes(STATE.size))
+        self._table = device.xp.empty(len(content), np.uint8)
         table = device.pointer(self._table)
         places = [(table + MOST_BYTES * k, table + MOST_BYTES * len(packed)) for k in range(len(packed))]
         self._graphs = self._graphs_of(device, [(one.function, use.blocks, use.kernel.section.block, place)
                                                 for one, use, place in zip(packed, uses, places)])
+        self._content = content  # last: nothing is missing now
 
     def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
         """See `load`."""
