@@ -28,7 +28,8 @@ GRAPHS = {
     "star": lambda: sg.generators.star(70),
 }
 COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0}, "of pulls high": {"start": 1e9}}
-OPERATORS = {"secondi": semiring.any_secondi, "next": any_next, "pair": semiring.any_pair, "firstj": semiring.any_firstj}
+OPERATORS = {"secondi": semiring.any_secondi, "firstj": semiring.any_firstj, "next": any_next,
+             "pair": semiring.any_pair}
 
 
 def devices(one, count):
