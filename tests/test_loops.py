@@ -760,6 +760,29 @@ def test_relaxations_of_other_monoids(cuda, alone, monoid_, op):
     assert sum(alone) == loop.count
 
 
+@pytest.mark.parametrize("rejected", [50, 4])
+def test_relaxations_begin_with_what_their_selection_accepts(cuda, alone, rejected):
+    """Else a value that is lowered on the way would be used, though nothing lists it again."""
+    m = 3000
+    with sg.Context(cuda):
+        A = sg.Matrix.from_coo([*range(m), m], [m] * m + [m + 1], 1, "INT64", nrows=m + 2, ncols=m + 2)
+        A._block.oriented(True)
+        results = []
+        for looped in (False, True):
+            dist = sg.Vector.from_coo(range(m + 1), [3] * m + [rejected], "INT64", size=m + 2)
+            near = dist.dup()
+            if looped:
+                with sg.loop() as loop:
+                    dist(binary.min, changed=select.valuelt(near, 4)) << near.vxm(A, semiring.min_plus)
+                    loop.until(near.nvals == 0)
+            else:
+                while near.nvals:
+                    dist(binary.min, changed=select.valuelt(near, 4)) << near.vxm(A, semiring.min_plus)
+            results.append(dist.to_dict())
+        assert results[0] == results[1]
+    assert alone[0] == 0
+
+
 @pytest.mark.parametrize("values", [[0, 4, 9], [0, 3, 9], [7, 7, 7], [0, 4, np.iinfo(np.int64).max // 2]])
 def test_relaxations_from_other_values_than_those_of_the_result(cuda, alone, values):
     """Their first superstep is a product: C's values are not what it adds to."""

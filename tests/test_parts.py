@@ -538,6 +538,9 @@ class TestObjects:
             assert (v + u).new().to_dict() == {5: 11, 1 << 20: 20, 1 << 44: 2}
             assert v.reduce(monoid.plus).value == 3
             v[(1 << 44) + 1] = 7
+            alone = sg.Vector("INT64", 1 << 44)
+            alone[1 << 43] = 3
+            assert alone.to_dict() == {1 << 43: 3}
             v(u.S, binary.plus) << 4
             assert v.to_dict() == {5: 5, 1 << 20: 4, 1 << 44: 2, (1 << 44) + 1: 7}
             assert v[[1 << 44, 6, 5, 1 << 43]].new().to_dict() == {0: 2, 2: 5}

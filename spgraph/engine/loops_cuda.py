@@ -122,7 +122,7 @@ def _in_any_order(semiring) -> bool:
     """Whether a relaxation ends at the same values whichever of u's values, old or new, a term is made of.
 
     So it is if the operator never falls where its operand rises; sums of integers may wrap, those of 64 bits are taken
-    for such that do not.
+    for such that do not, and sums of floats for such that do not add infinities of both signs.
     """
     expr, dtype = semiring.binaryop.expr, semiring.monoid.type.np_type
     if isinstance(expr, ex.Input):
@@ -308,7 +308,7 @@ class _Growth(_Program):
             _Use(push, 0, pushed, most // 2),
             _Use(mark, 0, pushed, most // 2),
             _Use(pull, size, pulled, _blocks(size, most)),
-            _Use(self._make, 0, (begin, first, none, lists, none, sums), self._many),
+            _Use(self._make, 0, (begin, first, none, lists, none, sums, NO_THUNK), self._many),
         ]
 
 
@@ -324,9 +324,9 @@ class _Lowering(_Program):
         super().__init__(product, A, transposed)
         rows, self._full = A.oriented(not transposed), out.format == "full"
         self._checked = not u.iso
-        checked = {"CHECKED": "1"} if self._checked else {}
-        kind = out.dtype if self._checked else None
-        self._make = _kernel(product.device, "queue.make", kind, VALUES=False, **checked)
+        checked: dict = {"CHECKED": "1", "FILTER": kept is not None} if self._checked else {}
+        kind = (out.dtype, kept and (kept.op.key, kept.thunk.dtype)) if checked else None
+        self._make = _kernel(product.device, "queue.make", kind, kept and kept.ops(out.dtype), VALUES=False, **checked)
         key = ("loop lower", *product.key(rows), out.dtype, self._full, kept and (kept.op.key, kept.thunk.dtype))
         self._push = product.kernel(key, "push.push_scatter", rows, out.dtype, CHANGED=True, C_FULL=self._full,
                                     GROWS=False, BITMAP=False, FILTER=kept is not None, NEXT=True, VALUES=False,
@@ -336,12 +336,12 @@ class _Lowering(_Program):
         """See `_Program`."""
         lists, sums, bits, first, present, values, thunk, own = loop.changing()
         begin, indices, entries = self._rows
-        none = EMPTY_BITS
+        none, thunk = EMPTY_BITS, NO_THUNK if thunk is None else thunk
         pushed = (sums, 0, begin, lists, values, indices, entries, none, none, none if self._full else present, values,
-                  bits, 1, lists, none, sums, NO_THUNK if thunk is None else thunk, begin, *self._ids)
+                  bits, 1, lists, none, sums, thunk, begin, *self._ids)
         compared = (own, values) if self._checked else (none, none)
         return [_Use(self._push, 0, pushed, 4 * self._many),
-                _Use(self._make, 0, (begin, first, compared[0], lists, compared[1], sums), self._many)]
+                _Use(self._make, 0, (begin, first, compared[0], lists, compared[1], sums, thunk), self._many)]
 
 
 def _arrays(A: MatrixBlock) -> tuple:
@@ -357,11 +357,11 @@ def _blocks(items: int, most: int) -> int:
     return max(min(-(-items // 256), most), 1)
 
 
-def _kernel(device: Any, name: str, kind: Any = None, **consts: Any) -> Any:
+def _kernel(device: Any, name: str, kind: Any = None, ops: Any = None, **consts: Any) -> Any:
     key = "loop", name, kind
     kernel = device.kernels.get(key)
     if kernel is None:
-        kernel = device.kernels[key] = device.kernel(name, {**IN_LOOP, **consts}, {})
+        kernel = device.kernels[key] = device.kernel(name, {**IN_LOOP, **consts}, ops or {})
     return kernel
 
 

@@ -20,6 +20,7 @@ __all__ = ["NO_PREFIX", "Found", "accumulator", "blocks_for", "copies_const", "c
            "marks", "pad", "queue", "unpacked"]
 
 WARP = 32
+NO_THUNK = np.int8(0)
 NO_PREFIX = np.empty(0, np.int64)
 LAST_EPOCH = 255
 MOST_KEPT, KEPT_BYTES = 16, 1 << 28  # arrays of a device that pushes find as they left them, of each kind
@@ -73,7 +74,8 @@ def _made(u: VectorBlock, A: MatrixBlock, limit: float, edges: int | None) -> tu
     indices, prefix = xp.empty(count, index_dtype(u.size)), xp.empty(count, np.int64)
     values = EMPTY_BITS if iso else xp.empty(count, u.dtype)
     entries = u.indices if listed else u.present
-    later = kernel(count if listed else u.size, (A.indptr, entries, u.values, indices, values, prefix))
+    args = (A.indptr, entries, u.values, indices, values, prefix)
+    later = kernel(count if listed else u.size, (*args, NO_THUNK) if listed else args)
     if edges is None:
         edges = unpacked(later.get()[0])[1]
     if listed or edges <= limit:

@@ -16,13 +16,22 @@ from spgraph import _record
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView
 from spgraph.engine.product import Product, cast_scalar, expected_edges, one_value
-from spgraph.engine.queues_cuda import NO_PREFIX, Found, blocks_for, counts_edges, follows, marks, queue, unpacked
+from spgraph.engine.queues_cuda import (
+    NO_PREFIX,
+    NO_THUNK,
+    Found,
+    blocks_for,
+    counts_edges,
+    follows,
+    marks,
+    queue,
+    unpacked,
+)
 
 __all__ = ["CLUSTER", "LONG_SHARE", "PullStep", "PushStep", "Steps"]
 
 LONG_SHARE = 4  # a result that may have more than size / this entries is made as a bitmap
 CLUSTER = 2  # multiprocessors side by side; see `products_cuda.Hot`
-NO_THUNK = np.int8(0)
 KEPT = 1000  # values that stand for all
 EMPTY_INDICES = np.empty(0, np.int32)
 

@@ -18,7 +18,7 @@ from spgraph.engine.vector_elementwise import Everywhere, Leaf, uniform, vector_
 from spgraph.engine.vector_write import scatter, write, write_chain
 from spgraph.kernels.device import HOST, Device
 from spgraph.kernels.trees import LeafNode
-from spgraph.partition import NATURAL
+from spgraph.partition import NATURAL, Partition
 
 __all__ = ["build_vector", "vector_assign", "vector_coo", "vector_extract", "vector_get", "vector_remove", "vector_set"]
 
@@ -136,7 +136,10 @@ def vector_set(block: VectorBlock, i: int, value) -> None:
 def _set_first(block: VectorBlock, i: int, value) -> None:
     """Store the only value of a block on a GPU, without waiting to hear where it lies."""
     dtype = index_dtype(block.size)
-    local = np.array([i], dtype) if block.partition.natural else block.partition.to_local[i:i + 1].astype(dtype)
+    partition = block.partition
+    # a piece of a layout subtracts, and makes an array only where it must
+    listed = type(partition) is Partition and not partition.natural
+    local = partition.to_local[i:i + 1].astype(dtype) if listed else np.array([partition.local_of(i)], dtype)
     put = block.device.to_device
     block.set_sparse(put(local), put(np.array([value]).astype(block.dtype)))
 

@@ -46,9 +46,10 @@ KERNEL {
         if (!a.cpresent[j]) a.cvals[j] = IDENTITY;
 }
 
-//== make(begin, fidx, fvals, oidx, ovals, oprefix) block=128 returns=1
+//== make(begin, fidx, fvals, oidx, ovals, oprefix, thunk) block=128 returns=1
 // The list in another order, and its prefix: what a flush of push.cuh writes, for a list that came from elsewhere. One
-// atomic for AHEAD entries per thread of a block. CHECKED (in loops): whether fvals are the values that C, ovals, has there.
+// atomic for AHEAD entries per thread of a block. CHECKED (in loops): whether fvals are the values that C, ovals, has there,
+// and pass its selection (FILTER).
 constexpr int AHEAD = 4;
 #ifdef IN_LOOP
 DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == MAKING; }
@@ -70,7 +71,10 @@ KERNEL {
             upto[k] = warp_scan(length[k]);
             total += (u64)from_lane(upto[k], 31) << COUNT_BITS | (u64)__popc(__ballot_sync(FULL_WARP, row[k] >= 0));
 #ifdef CHECKED
-            if (row[k] >= 0) wrong += bits_of(load(a.fvals + q)) != bits_of(load(a.ovals + row[k]));
+            if (row[k] >= 0) {
+                const E_fvals value = load(a.fvals + q);
+                wrong += bits_of(value) != bits_of(load(a.ovals + row[k])) || (FILTER && !KEEP(value, (i64)0, a.thunk));
+            }
 #endif
         }
         if (lane() == 0) before[warp] = total;
