@@ -1,11 +1,11 @@
-"""Searches in parts on GPUs that see each other, without the host: those of a plain loop, however parts lie."""
+"""Loops in parts on GPUs that see each other, without the host: those of a plain loop, however parts lie."""
 
 import numpy as np
 import pytest
 from devices import gpus
 
 import spgraph as sg
-from spgraph import context, semiring
+from spgraph import binary, context, select, semiring
 from spgraph.algorithms.bfs import any_next
 from spgraph.engine import loops_cuda
 from spgraph.engine.parts import loops as parts_loops
@@ -45,14 +45,18 @@ def devices(one, count):
 @pytest.fixture
 def alone(monkeypatch):
     """How many iterations each loop did without the host, whenever one could have."""
-    steps, grow = [], parts_loops.grow
+    steps = []
 
-    def noted(*args):
-        done = grow(*args)
-        steps.append(0 if done is None else done.steps)
-        return done
+    def noting(real):
+        def noted(*args):
+            done = real(*args)
+            steps.append(0 if done is None else done.steps)
+            return done
 
-    monkeypatch.setattr(parts_loops, "grow", noted)
+        return noted
+
+    for name in ("grow", "relax"):
+        monkeypatch.setattr(parts_loops, name, noting(getattr(parts_loops, name)))
     return steps
 
 
@@ -247,6 +251,149 @@ def test_out_of_memory_changes_nothing(emulated, alone):
             if emulated.fail_at is None and tried and fail_at > tried + 3:
                 break
         assert tried > 5
+
+
+# ---- relaxations ---------------------------------------------------------------------------
+def weighted(A, dtype, seed=1):
+    rng = np.random.default_rng(seed)
+    rows, cols, _ = A.to_coo()
+    low, high = np.minimum(rows, cols).astype(int), np.maximum(rows, cols).astype(int)
+    drawn = rng.integers(1, 40, (A.nrows, A.nrows))[low, high]
+    weights = drawn.astype(np.float32) / 8 if dtype.startswith("FP") else drawn
+    return sg.Matrix.from_coo(rows, cols, weights, dtype, nrows=A.nrows, ncols=A.ncols)
+
+
+def relaxed(A, dist, near, op, accum, most=None, below=None):
+    with sg.loop() as loop:
+        dist(accum, changed=near if below is None else select.valuelt(near, below)) << near.vxm(A, op)
+        loop.until(near.nvals == 0)
+        if most is not None:
+            loop.until(loop.count == most)
+    return loop.count
+
+
+def relaxed_plainly(A, dist, near, op, accum, most=None, below=None):
+    count = 0
+    while True:
+        dist(accum, changed=near if below is None else select.valuelt(near, below)) << near.vxm(A, op)
+        count += 1
+        if near.nvals == 0 or count == most:
+            return count
+
+
+@pytest.mark.parametrize("dtype", ["INT64", "FP32", "INT32"])
+@pytest.mark.parametrize("graph", ["grid", "rmat", "directed", "path"])
+@pytest.mark.parametrize(("count", "duplicate"), [(2, "1-hop"), (3, "all"), (5, "1-hop")])
+def test_relaxations_are_those_of_a_plain_loop(cuda, alone, graph, dtype, count, duplicate):
+    """The same distances after the same number of supersteps, and what is left over is the same, too."""
+    with sg.Context(group_of(devices(cuda, count)), partition="random", duplicate=duplicate):
+        A, source = made(graph)
+        A = weighted(A, dtype)
+        if A.symmetric is not True:
+            A._block.oriented(True)
+        for most, below in ((None, None), (3, None), (None, 60), (2, 60)):
+            results = []
+            for run in (relaxed, relaxed_plainly):
+                dist = sg.Vector.from_coo([source], 0, dtype, size=A.nrows)
+                near = dist.dup()
+                taken = run(A, dist, near, semiring.min_plus, binary.min, most, below)
+                results.append((taken, dist.to_dict(), near.to_dict()))
+            assert results[0] == results[1], (most, below)
+    assert all(alone)
+
+
+@pytest.mark.parametrize(("op", "accum"), [("max_min", "max"), ("min_max", "min"), ("min_first", "min"),
+                                           ("max_second", "max"), ("min_minus", "min")])  # fmt: skip
+def test_relaxations_of_other_monoids(cuda, alone, op, accum):
+    """Values that come are those of the superstep before, so that operators may fall."""
+    with sg.Context(group_of(devices(cuda, 2))):
+        A = weighted(made("grid")[0], "INT64")
+        results = []
+        for run in (relaxed, relaxed_plainly):
+            values = sg.Vector.from_coo([0, 90, 181], [5, 3, 9], "INT64", size=A.nrows)
+            near = values.dup()
+            taken = run(A, values, near, getattr(semiring, op), getattr(binary, accum), 6)
+            results.append((taken, values.to_dict(), near.to_dict()))
+        assert results[0] == results[1]
+    assert alone[0] > 0
+
+
+@pytest.mark.parametrize("start", ["other values", "one value", "bitmap", "full result", "one part"])
+def test_relaxations_from_anything(cuda, alone, start):
+    with sg.Context(group_of(devices(cuda, 3))):
+        A = weighted(made("grid")[0], "INT64")
+        n = A.nrows
+        at = [3, 70, 180] if start != "one part" else [1, 2, 3]
+        results = []
+        for run in (relaxed, relaxed_plainly):
+            dist = sg.Vector.from_coo(at, [0, 40, 9], size=n)
+            near = dist.dup()
+            if start == "other values":
+                near = sg.Vector.from_coo([3, 71, 180], [7, 0, 9], size=n)
+            elif start == "one value":
+                near = sg.Vector.from_coo(at, 4, np.int64, size=n)
+            elif start == "bitmap":
+                for _, piece in near._block.on_each():
+                    piece.to_bitmap()
+            elif start == "full result":
+                dist = sg.Vector.from_dense(np.where(np.isin(np.arange(n), at), 0, 200))
+            run(A, dist, near, semiring.min_plus, binary.min)
+            results.append((dist.to_dict(), near.to_dict()))
+        assert results[0] == results[1]
+    assert alone[0] > 0
+
+
+def test_relaxations_that_many_edges_leave_go_on_by_pulls(cuda, monkeypatch, alone):
+    monkeypatch.setattr(parts_loops, "push_limit", lambda *_: 40.0)
+    with sg.Context("cpu"):
+        A = weighted(sg.generators.grid(20, 20), "INT64")
+        wanted = sg.algorithms.sssp(A, 0).to_dict()
+    with sg.Context(group_of(devices(cuda, 2))):
+        A = weighted(sg.generators.grid(20, 20), "INT64")
+        dist = sg.Vector.from_coo([0], 0, "INT64", size=A.nrows)
+        relaxed(A, dist, dist.dup(), semiring.min_plus, binary.min)
+        assert dist.to_dict() == wanted
+    assert 0 < sum(step > 0 for step in alone) < len(alone)
+
+
+@pytest.mark.parametrize("graph", ["grid", "rmat"])
+@pytest.mark.parametrize("algorithm", ["sssp", "sssp_parents", "bfs", "bfs_parents"])
+def test_algorithms(cuda, alone, algorithm, graph):
+    answers = []
+    for device in ("cpu", group_of(devices(cuda, 2))):
+        with sg.Context(device):
+            A, source = made(graph)
+            found = getattr(sg.algorithms, algorithm)(weighted(A, "FP32"), source)
+            answers.append([v.to_dict() for v in (found if isinstance(found, tuple) else (found,))])
+    if algorithm != "bfs_parents":
+        assert answers[0] == answers[1]
+    assert [set(found) for found in answers[0]] == [set(found) for found in answers[1]]
+    assert any(alone)
+
+
+@pytest.mark.parametrize("after", [1, 2, 4, 7])
+def test_a_relaxation_that_is_interrupted_can_go_on(cuda, monkeypatch, after):
+    with sg.Context(group_of(devices(cuda, 2))):
+        A = weighted(made("grid")[0], "INT64")
+        wanted = sg.algorithms.sssp(A, 0)
+        dist = sg.Vector.from_coo([0], 0, "INT64", size=A.nrows)
+        near = dist.dup()
+        calls, ready = [], Pending.ready
+
+        def interrupted(pending):
+            calls.append(1)
+            if len(calls) == 3 * after:
+                raise KeyboardInterrupt
+            return ready(pending)
+
+        monkeypatch.setattr(Pending, "ready", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            relaxed(A, dist, near, semiring.min_plus, binary.min)
+        monkeypatch.undo()
+        assert near.to_dict() == {v: value for v, value in dist.to_dict().items() if v in near.to_dict()}
+        while near.nvals:
+            dist(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+        assert dist.isequal(wanted)
 
 
 def test_parts_on_one_device_and_without_rows_are_left_to_the_host(cuda, alone):

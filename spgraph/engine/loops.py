@@ -34,12 +34,7 @@ def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
         `mxv`, for whatever reason.
     """
     if not isinstance(out, VectorBlock):
-        if accum is not None or changed_if is not None or out.device.near:
-            return None
-        from spgraph.engine.parts import loops
-
-        with out.device.own[0]:  # afterwards the GPU that is current now is so again
-            return loops.grow(out, A, transposed, u, semiring, flipped, most)
+        return _in_parts(out, A, transposed, u, semiring, flipped, accum, changed_if, most)
     if out.device.on_host:
         return None
     from spgraph.engine import loops_cuda
@@ -51,6 +46,20 @@ def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
     if changed_if is not None:
         return None
     return loops_cuda.grow(out, A, transposed, u, semiring, flipped, known, most)
+
+
+def _in_parts(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, accum: Any, changed_if: Any,
+              most: int | None) -> Any:
+    if out.device.near or (accum is None and changed_if is not None):
+        return None
+    from spgraph.engine.parts import loops
+    from spgraph.engine.product import Filter
+
+    with out.device.own[0]:  # afterwards the GPU that is current now is so again
+        if accum is None:
+            return loops.grow(out, A, transposed, u, semiring, flipped, most)
+        kept = None if changed_if is None else Filter(*changed_if)
+        return loops.relax(out, A, transposed, u, semiring, flipped, most, accum, kept)
 
 
 def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, follow: Any,

@@ -318,19 +318,22 @@ class _Lowering(_Program):
     rounds = RELAXATIONS
 
     def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool,
-                 accum, kept: Filter | None):
+                 accum, kept: Filter | None, **consts: Any):
         product = CudaProduct(out, None, NO_MASK, accum, False, A, transposed, u, semiring, flipped, u, kept, False,
                               False)
         super().__init__(product, A, transposed)
         rows, self._full = A.oriented(not transposed), out.format == "full"
-        self._checked = not u.iso
+        self._checked = not u.iso and not consts
         checked: dict = {"CHECKED": "1", "FILTER": kept is not None} if self._checked else {}
         kind = (out.dtype, kept and (kept.op.key, kept.thunk.dtype)) if checked else None
-        self._make = _kernel(product.device, "queue.make", kind, kept and kept.ops(out.dtype), VALUES=False, **checked)
-        key = ("loop lower", *product.key(rows), out.dtype, self._full, kept and (kept.op.key, kept.thunk.dtype))
+        if not consts:
+            more = kept and kept.ops(out.dtype)
+            self._make = _kernel(product.device, "queue.make", kind, more, VALUES=False, **checked)
+        key = ("loop lower", *product.key(rows), out.dtype, self._full, kept and (kept.op.key, kept.thunk.dtype),
+               *consts.items())
         self._push = product.kernel(key, "push.push_scatter", rows, out.dtype, CHANGED=True, C_FULL=self._full,
                                     GROWS=False, BITMAP=False, FILTER=kept is not None, NEXT=True, VALUES=False,
-                                    U_ISO=False, READS_U="u" in product.term.uses, **IN_LOOP)
+                                    U_ISO=False, READS_U="u" in product.term.uses, **IN_LOOP, **consts)
 
     def uses(self, loop: _Loop) -> list[_Use]:
         """See `_Program`."""

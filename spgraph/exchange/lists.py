@@ -199,7 +199,7 @@ class Lists:
             consts = {"VALUES": valued, "ALL": border.duplicate == "all", "SUMS": C_TYPES[self._sums.name]}
             kernel = device.kernels[key] = device.kernel(key[0], consts, {})
         to_indices, to_values, to_prefix, to_end = addresses
-        args = (piece.indices, piece.values if valued else NOTHING, self._numbers[a],
+        args = (piece.indices, piece.values if valued else NOTHING, NOTHING, self._numbers[a],
                 border.blocks[a].oriented(True).indptr, border.begins[a][order[0]], len(order) - 1)
         return [
             (order[first : first + SIDES], kernel(count, (*args, first, to_indices, to_values, to_prefix, to_end)))

@@ -251,15 +251,16 @@ struct Loop {
 #endif
     // Whose turn it is, after u's edges or their number have changed. A bitmap that was `listed` is there in both forms.
     DEVICE void choose(bool listed) {
+#ifdef PARTED
+        if (few >= 0) turn = edges <= few ? GIVING : ENDED;
+        else turn = pushes_next() ? (as_list ? GIVING : LISTING) : as_list ? CLEARING : GIVING_BITS;
+        return;
+#endif
         if (few >= 0) {
             as_list = 1;
             turn = edges <= few ? PUSHING : ENDED;
             return;
         }
-#ifdef PARTED
-        turn = pushes_next() ? (as_list ? GIVING : LISTING) : as_list ? CLEARING : GIVING_BITS;
-        return;
-#endif
         const double expected = edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1));
         const bool pushes = expected <= limit() && (listed || count <= room);
         if (!pushes) turn = as_list ? CLEARING : PULLING;

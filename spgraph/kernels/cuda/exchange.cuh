@@ -6,7 +6,7 @@
 // owner says to all that it has given; who gets something reads it when all have said so.
 // Traffic: neighbouring lanes write neighbouring places of one device.
 
-//== give_list(fidx, fvals, numbers, begin, at, others, first, to_idx, to_vals, to_prefix, to_length) returns=6
+//== give_list(fidx, fvals, cvals, numbers, begin, at, others, first, to_idx, to_vals, to_prefix, to_length) returns=6
 // Entries of a list, appended to the list of each device whose rows look at the vertex, with the running sum of what they
 // have there (rows by columns), which a push shares edges by. Of vertex v at the d-th other device numbers[v, d] has the
 // column there (-1: none) and its length; with a proxy for every vertex (ALL) the length alone: the column is at + v, as it
@@ -93,8 +93,15 @@ KERNEL {
                     const i64 slot = (i64)(mine & ((1ull << COUNT_BITS) - 1));
                     indices[slot] = (E_numbers)column.number;
                     prefix[slot] = (SUMS)(mine >> COUNT_BITS);
-                    if constexpr (VALUES)
-                        ((E_fvals*)load(a.to_vals + d))[slot] = look(a.fvals, start + k * BLOCK + threadIdx.x);
+                    if constexpr (VALUES) {
+                        const i64 q = start + k * BLOCK + threadIdx.x;
+#ifdef IN_LOOP  // the first list has values of its own, then they are C's
+                        const E_fvals value = loop.steps ? look(a.cvals, vertex[k]) : look(a.fvals, q);
+#else
+                        const E_fvals value = look(a.fvals, q);
+#endif
+                        ((E_fvals*)load(a.to_vals + d))[slot] = value;
+                    }
                 }
                 place += from_lane(upto, 31);
             }

@@ -192,7 +192,7 @@ DEVICE void gather_rows(const Args& a, i64& count, i64& changes) {
 #ifdef PARTED
 // All that was found has one value, and so has u then.
 template <class P> DEVICE void next_value(P* value) {
-    if constexpr (READS_U) poke(value, STORE(MULT(E_avals(), peek(value), (i64)0, (i64)0)));
+    if constexpr (READS_U && U_ISO) poke(value, STORE(MULT(E_avals(), peek(value), (i64)0, (i64)0)));
 }
 #endif
 #ifdef IN_LOOP

@@ -99,12 +99,17 @@ struct Edge {
 };
 
 #ifdef IN_LOOP
-// A value of u, which is C's. In a relaxation it may be lowered meanwhile: then it is in the next list, too.
-DEVICE E_cvals value_of(const Args& a, i64 source) {
+// The value of u's entry q, at `source`: C's. In a relaxation it may be lowered meanwhile: then it is in the next list, too. In parts
+// it has come with the entry.
+DEVICE E_cvals value_of(const Args& a, i64 q, i64 source) {
     if constexpr (!READS_U) return E_cvals();
     else if constexpr (U_ISO) return look(a.fvals, 0);
+#ifdef PARTED
+    else return look(a.fvals, q);
+#else
     else if constexpr (GROWS) return look(a.fvals, source);
     else return peek(a.fvals + source);
+#endif
 }
 #endif
 
@@ -124,7 +129,7 @@ template <class Body> DEVICE void for_edges(const Args& a, i64 edges, Body body)
         const i64 offset = there ? (i64)load(a.begin + row_of(source)) - start : 0;
         const int copy = copy_of(source);
 #ifdef IN_LOOP
-        const E_cvals value = there ? value_of(a, source) : E_cvals();
+        const E_cvals value = there ? value_of(a, mine, source) : E_cvals();
 #endif
         const i64 next = q + 32 < a.n ? (i64)load(a.prefix + q + 32) : edges;
         const i64 stop = next < last ? next : last;
@@ -300,7 +305,7 @@ DEVICE void scatter(const Args& a, Buffer& buffer, i64& added, i64& listed) {
 #ifdef PARTED
 // All that was found has one value, and so has u then.
 template <class P> DEVICE void next_value(P* value) {
-    if constexpr (READS_U) poke(value, STORE(MULT(E_avals(), peek(value), (i64)0, (i64)0)));
+    if constexpr (READS_U && U_ISO) poke(value, STORE(MULT(E_avals(), peek(value), (i64)0, (i64)0)));
 }
 #endif
 #ifdef IN_LOOP
@@ -335,7 +340,12 @@ KERNEL {
     __syncthreads();
     if constexpr (!GROWS) {  // u's own marks are those of the next list but one
         unsigned char* const marks = (unsigned char*)a.seen + (loop.bits ? -loop.apart : loop.apart);
+#ifdef PARTED
+        const E_oidx* const own = a.oidx + (2 * loop.list - 1) * loop.room;
+        for (i64 q = thread_number(); q < loop.mine(); q += thread_count()) marks[own[q]] = 0;
+#else
         for (i64 q = thread_number(); q < a.n; q += thread_count()) marks[a.fidx[q]] = 0;
+#endif
     }
     scatter(a, buffer, added, listed);
 #else

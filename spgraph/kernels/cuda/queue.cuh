@@ -223,6 +223,6 @@ KERNEL {
     if (turn == BEGINNING) loop.choose(loop.as_list);
     else if (turn == MEETING) loop.meet();
     else if (turn == TAKING_BITS) loop.turn = ARRANGING;
-    else loop.turn = edges * LONG_SHARE >= a.n && !loop.leads_on() ? CLEARING_MARKS : PUSHING;
+    else loop.turn = edges * LONG_SHARE >= a.n && loop.few < 0 && !loop.leads_on() ? CLEARING_MARKS : PUSHING;
     if (turn == BEGINNING || turn == MEETING) tell(a, loop);
 }

@@ -1,0 +1,196 @@
+"""Kernels of loops in parts: those of `engine.loops_cuda`, and those by which parts meet and give what others look at.
+
+What a part keeps for them (the room into which others write, addresses of theirs) is made once, with the border. Each
+kernel has a turn, as on one GPU; `queue.gate` is where parts wait for each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semirings._cuda import C_TYPES
+from spgraph.block import VectorBlock
+from spgraph.engine import loops_cuda
+from spgraph.engine.loops_cuda import NO_THUNK
+from spgraph.engine.mask import EMPTY_BITS
+from spgraph.engine.product import Filter
+from spgraph.exchange.border import Border
+from spgraph.exchange.direct import Direct
+
+__all__ = ["MOST_PARTS", "Growth", "Lowering", "direct_of", "introduce"]
+
+MOST_PARTS = 16  # as in after.cuh, and `struct Meeting`
+MEETING_WORDS = 3 + MOST_PARTS + 2 * 4 * MOST_PARTS + MOST_PARTS
+END_AT, PEERS_AT = 2, 3  # words of it
+ROUNDS, PUSHES = 1, 8  # started together: rounds of all kernels, rounds of those that short lists need
+PARTED = {"PARTED": "1"}
+
+
+def direct_of(border: Border) -> Direct:
+    """What stores into other GPUs' arrays; there is one."""
+    assert border.direct is not None
+    return border.direct
+
+
+class _Room:
+    """What a part has of u, where others write it, and what it needs to write into theirs."""
+
+    def __init__(self, border: Border, a: int, dtype: Any, symmetric: bool):
+        block, self.part = border.blocks[a], border.group.mine[a]
+        device: Any = block.device
+        self.block, self.device = block, device
+        xp, lists, columns = device.xp, direct_of(border).lists, block.oriented(True)
+        self.numbers, self.begin = lists._numbers[a], columns.indptr
+        self.order = lists._orders[a]
+        self.others = len(self.order) - 1
+        self.first_at, self.own_at = border.begins[a][self.order[0]], border.begins[a][self.part]
+        self.everything = border.duplicate == "all"
+        if symmetric:
+            self.leaving = block.indptr
+        else:  # of each own vertex to the rows of all parts
+            lengths = self.numbers.reshape(block.nrows, self.others, 1 if self.everything else 2)[:, :, -1]
+            own = xp.diff(columns.indptr[self.own_at:self.own_at + block.nrows + 1])
+            leaving = own.astype(np.int64) + xp.maximum(lengths, 0).sum(axis=1)
+            self.leaving = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(leaving)])
+        self.meeting = xp.zeros(MEETING_WORDS, np.int64)
+        self.columns, self.sums = xp.empty(block.ncols, self.numbers.dtype), xp.empty(block.ncols, np.int64)
+        self.values = xp.empty(1 if dtype is None else block.ncols, np.int8 if dtype is None else dtype)
+        self.to: list[Any] = []  # addresses of columns, sums, values and ends of all parts, in circular order
+
+
+def introduce(programs: list[Any]) -> None:
+    """Tell each part where the others have what it writes into."""
+    rooms = [program.room for program in programs]
+    for program, room in zip(programs, rooms):
+        with room.device as device:
+            xp, pointer = device.xp, device.pointer
+            room.meeting[PEERS_AT:PEERS_AT + len(rooms)] = xp.asarray(
+                np.array([pointer(one.meeting) for one in rooms], np.int64))
+            room.meeting[:2] = xp.asarray(np.array([len(rooms), room.part], np.int64))
+            circle = [rooms[q] for q in room.order]
+            at = [[pointer(one.columns) for one in circle], [pointer(one.sums) for one in circle],
+                  [pointer(one.values) for one in circle],
+                  [pointer(one.meeting) + END_AT * one.meeting.itemsize for one in circle]]
+            room.to = [xp.asarray(np.array(column, np.uint64)) for column in at]
+            program.meet([programs[q] for q in room.order[1:]])
+
+
+class _OfPart:
+    """What the programs of both kinds of loops have in common."""
+
+    room: _Room
+    _many: int
+    rounds = ROUNDS
+
+    def _set_out(self, border: Border, a: int, dtype: Any, symmetric: bool) -> None:
+        """`dtype` is that of values that come with u's entries; None: there are none."""
+        self.room = _Room(border, a, dtype, symmetric)
+        device, everything, valued = self.room.device, self.room.everything, dtype is not None
+        self._give = loops_cuda._kernel(device, "exchange.give_list", ("parts", everything, dtype), VALUES=valued,
+                                        ALL=everything, SUMS=C_TYPES["int64"], **PARTED)
+        self._gate = loops_cuda._kernel(device, "queue.gate", ("parts",), **PARTED)
+
+    def meet(self, others: list[Any]) -> None:
+        """Learn more of the others, which come in circular order."""
+
+    def _gate_and_give(self, loop: Any, lists: Any, first: Any, values: Any) -> tuple[Any, Any]:
+        room, use, none = self.room, loops_cuda._Use, EMPTY_BITS
+        to_columns, to_sums, to_values, to_end = room.to
+        given = (lists, first, values, room.numbers, room.begin, room.first_at, room.others, 0, to_columns,
+                 to_values if room.values.size > 1 else none, to_sums, to_end)
+        return (use(self._gate, loop.out.size, (), 1),
+                use(self._give, 0, given, loops_cuda._blocks(loop.room, 4 * self._many)))
+
+    def _short(self, device: Any, gate: tuple, give: tuple, push: tuple) -> Any:
+        """Rounds of what short lists need."""
+        give, push = ((function, min(blocks, self._many), threads, place)
+                      for function, blocks, threads, place in (give, push))
+        return device.graph([gate, give, gate, push] * PUSHES)
+
+
+class Growth(_OfPart, loops_cuda._Growth):
+    """Of a search: gate, list, clear, spread, give a list or bits, gate, arrange, clear marks, push, mark, pull."""
+
+    def __init__(self, border: Border, a: int, out: VectorBlock, semiring: Any, flipped: bool, valued: bool,
+                 symmetric: bool):
+        block = border.blocks[a]
+        super().__init__(out, block, False, semiring, flipped, symmetric, U_ISO=valued, **PARTED)
+        self._set_out(border, a, None, symmetric)
+        device: Any = block.device
+        xp, direct = device.xp, direct_of(border)
+        self.value = xp.zeros(1, out.dtype)  # of all entries of u
+        self._ends, self._words, total, self._firsts = direct._places[a]
+        self._bits, self._bytes = xp.zeros(max(total, 1), np.uint32), xp.empty(block.ncols, np.uint8)
+        self._lent, self._lent_firsts = direct._given[a]
+        self._to_bits: Any = None
+        self._give_bits = loops_cuda._kernel(device, "exchange.give_all", ("parts",), VALUES=False, U_FULL=False,
+                                             LACKS=True, **PARTED)
+        self._arrange = loops_cuda._kernel(device, "exchange.arrange", ("parts",), VALUES=False, LACKS=True, **PARTED)
+
+    def meet(self, others: list[Growth]) -> None:
+        """See `_OfPart`."""
+        at = [one.room.device.pointer(one._bits) + 4 * one._firsts[self.room.part] for one in others]
+        self._to_bits = self.room.device.xp.asarray(np.array(at, np.uint64))
+
+    def uses(self, loop: Any) -> list[Any]:
+        """See `loops_cuda._Program`."""
+        lists, sums, bits, _, present, values, *_ = loop.changing()
+        use, none, most, size, room = loops_cuda._Use, EMPTY_BITS, 8 * self._many, loop.out.size, self.room
+        blocks, ncols, lent = loops_cuda._blocks, self.room.block.ncols, self._lent
+        begin, indices, entries = self._rows
+        listing, clear, spread, push, mark, pull = self._kernels
+        pushed = (room.sums, 0, begin, room.columns, self.value, indices, entries, none, none, present, values, bits, 1,
+                  lists, none, sums, NO_THUNK, room.leaving, *self._ids)
+        pulled = (*self._columns, self._bytes, self.value, present, none, present, values, none, bits, none,
+                  *self._column_ids)
+        gate, give = self._gate_and_give(loop, lists, none, none)
+        words = loop.apart // 4
+        clearing = use(clear, words, (bits,), blocks(words, most))
+        given = (lent, self._lent_firsts, room.others, bits, none, none, self._to_bits)
+        arranged = (bits, none, size, room.own_at, self._ends, self._words, self._bits, self._bytes, none)
+        return [
+            gate,
+            use(listing, size, (room.leaving, bits, none, lists, none, sums), blocks(size // 16, most)),
+            clearing,
+            use(spread, 0, (lists, bits), blocks(loop.room, most // 2)),
+            give,
+            use(self._give_bits, lent.size, given, blocks(lent.size, most)),
+            gate,
+            use(self._arrange, ncols, arranged, blocks(ncols, most)),
+            clearing,
+            use(push, 0, pushed, most // 2),
+            use(mark, 0, pushed, most // 2),
+            use(pull, size, pulled, blocks(size, most)),
+        ]
+
+    def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
+        gate, _, _, _, give, _, _, _, _, push, *_ = launches
+        return None, device.graph(launches * ROUNDS), self._short(device, gate, give, push)
+
+
+class Lowering(_OfPart, loops_cuda._Lowering):
+    """Of a relaxation: gate, give, gate, push."""
+
+    def __init__(self, border: Border, a: int, out: VectorBlock, semiring: Any, flipped: bool, accum: Any,
+                 kept: Filter | None, symmetric: bool):
+        block = border.blocks[a]
+        u = VectorBlock(block.ncols, out.dtype, block.cols, block.device)
+        super().__init__(out, block, False, u, semiring, flipped, accum, kept, **PARTED)
+        self._set_out(border, a, out.dtype, symmetric)
+
+    def uses(self, loop: Any) -> list[Any]:
+        """See `loops_cuda._Program`."""
+        lists, sums, bits, _, present, values, thunk, first = loop.changing()
+        none, room = EMPTY_BITS, self.room
+        begin, indices, entries = self._rows
+        pushed = (room.sums, 0, begin, room.columns, room.values, indices, entries, none, none,
+                  none if self._full else present, values, bits, 1, lists, none, sums,
+                  NO_THUNK if thunk is None else thunk, room.leaving, *self._ids)
+        gate, give = self._gate_and_give(loop, lists, first, values)
+        return [gate, give, gate, loops_cuda._Use(self._push, 0, pushed, 4 * self._many)]
+
+    def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
+        gate, give, _, push = launches
+        return None, device.graph(launches * ROUNDS), self._short(device, gate, give, push)
