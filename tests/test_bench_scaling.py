@@ -44,6 +44,12 @@ def test_every_algorithm_on_every_number_of_devices():
         assert (row.sent == 0) == (row.devices == 1)
 
 
+def test_supersteps_without_the_host_are_counted(emulated):
+    with sg.Context(emulated), supersteps() as count:
+        sg.algorithms.bfs(sg.generators.path(30), 0)
+    assert count == [30]
+
+
 def test_a_path_is_searched_in_as_many_supersteps_as_it_has_vertices(monkeypatch):
     monkeypatch.setattr(_scaling, "draw_sources", lambda *_: [0])
     result = bench.scaling(["path:20"], devices=[2], algorithms=["bfs", "bfs_push"], repeat=1, progress=False)

@@ -760,6 +760,17 @@ def test_relaxations_of_other_monoids(cuda, alone, monoid_, op):
     assert sum(alone) == loop.count
 
 
+@pytest.mark.parametrize("dtype", ["INT64", "INT32", "UINT8", "FP32"])
+def test_roads_are_relaxed_without_the_host(cuda, alone, dtype):
+    """Whatever type their weights are of: sums are of 64 bits there, which are taken for such that do not wrap."""
+    with sg.Context("cpu"):
+        wanted = sg.algorithms.sssp(weighted(sg.generators.grid(15, 16), dtype), 3)
+    with sg.Context(cuda):
+        found = sg.algorithms.sssp(weighted(sg.generators.grid(15, 16), dtype), 3)
+        assert found.to("cpu").isequal(wanted, check_dtype=True)
+    assert sum(alone) > 10
+
+
 @pytest.mark.parametrize("rejected", [50, 4])
 def test_relaxations_begin_with_what_their_selection_accepts(cuda, alone, rejected):
     """Else a value that is lowered on the way would be used, though nothing lists it again."""

@@ -16,7 +16,7 @@ from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
-__all__ = ["Buckets"]
+__all__ = ["Buckets", "are_roads"]
 
 # A bucket that relaxes fewer than this share of all vertices is not worth its supersteps: the next is twice as wide.
 # One that relaxes hardly any vertex a second time is much narrower than it need be. Neither says anything at the start,
@@ -37,6 +37,11 @@ LEAST_WIDE, MOST_WIDE = 1 / 2, 4
 ROAD_DEGREE = 8  # graphs of a smaller mean degree are like roads
 
 
+def are_roads(A: Matrix) -> bool:
+    """Whether the mean degree is that of a road network."""
+    return A.nvals < ROAD_DEGREE * A.nrows
+
+
 class Buckets:
     """A bucket holds the distances below `limit` that none before it has held; below `last` there are more to come."""
 
@@ -47,7 +52,7 @@ class Buckets:
         self.width, self.dtype = width, dtype
         self.last = np.iinfo(dtype).max if dtype.kind == "i" else np.inf  # the limit that lets everything pass
         self.limit = _next_limit(0, width, dtype)
-        self.roads = A.nvals < ROAD_DEGREE * A.nrows
+        self.roads = are_roads(A)
         self.most = A.nrows
         self.few = A.nrows * (SMALL_ON_ROADS[A.device.startswith("cpu")] if self.roads else SMALL)
 

@@ -31,19 +31,27 @@ def clock(run: Callable[[int], Any], argument: int, wait: Callable[[], None], pa
 
 @contextmanager
 def supersteps() -> Iterator[list[int]]:
-    """Count supersteps (products) while the body runs, on whatever device: a list of one number, which grows."""
+    """Count supersteps (products) while the body runs, on whatever device: a list of one number, which grows.
+
+    What loops do without the host counts, too.
+    """
     count = [0]
-    before = engine.mxv, engine.mxm
+    names = "mxv", "mxm", "run_alone", "run_levels"
+    before = [getattr(engine, name) for name in names]
 
     def counted(product: Any) -> Any:
         def run(*args: Any, **more: Any) -> Any:
-            count[0] += 1
-            return product(*args, **more)
+            result = product(*args, **more)
+            alone = product in before[2:]
+            count[0] += 1 if not alone else 0 if result is None else result.steps
+            return result
 
         return run
 
-    engine.mxv, engine.mxm = map(counted, before)
+    for name, product in zip(names, before):
+        setattr(engine, name, counted(product))
     try:
         yield count
     finally:
-        engine.mxv, engine.mxm = before
+        for name, product in zip(names, before):
+            setattr(engine, name, product)
