@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from looping import steps_alone
 
 import spgraph as sg
 from spgraph import binary, context, engine, monoid, select, semiring, unary
@@ -469,19 +470,7 @@ COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0}, "of pul
 @pytest.fixture
 def alone(monkeypatch):
     """How many iterations each loop did without the host, whenever one could have."""
-    steps = []
-
-    def noting(real):
-        def noted(*args):
-            done = real(*args)
-            steps.append(0 if done is None else done.steps)
-            return done
-
-        return noted
-
-    for name in ("grow", "relax"):
-        monkeypatch.setattr(loops_cuda, name, noting(getattr(loops_cuda, name)))
-    return steps
+    return steps_alone(monkeypatch, loops_cuda)
 
 
 def priced(monkeypatch, prices):

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from devices import gpus
+from looping import steps_alone
 
 import spgraph as sg
 from spgraph import binary, context, select, semiring
 from spgraph.algorithms.bfs import any_next
-from spgraph.engine import loops_cuda
+from spgraph.engine import loop_programs_cuda, loops_cuda
 from spgraph.engine.parts import loops as parts_loops
 from spgraph.exchange import group_of
 from spgraph.kernels.cuda.launch import Pending
@@ -45,19 +46,7 @@ def devices(one, count):
 @pytest.fixture
 def alone(monkeypatch):
     """How many iterations each loop did without the host, whenever one could have."""
-    steps = []
-
-    def noting(real):
-        def noted(*args):
-            done = real(*args)
-            steps.append(0 if done is None else done.steps)
-            return done
-
-        return noted
-
-    for name in ("grow", "relax"):
-        monkeypatch.setattr(parts_loops, name, noting(getattr(parts_loops, name)))
-    return steps
+    return steps_alone(monkeypatch, parts_loops)
 
 
 def priced(monkeypatch, prices):
@@ -176,7 +165,7 @@ def test_values_of_their_own_are_not_taken_alone(cuda, alone):
 @pytest.mark.parametrize("graph", ["rmat", "star"])
 def test_long_results_are_marked(cuda, monkeypatch, alone, graph):
     """Pushes whose result may be long make bitmaps, as where many edges leave u."""
-    monkeypatch.setattr(loops_cuda, "IN_LOOP", {**loops_cuda.IN_LOOP, "FEW_EDGES": "1"})
+    monkeypatch.setattr(loop_programs_cuda, "IN_LOOP", {**loop_programs_cuda.IN_LOOP, "FEW_EDGES": "1"})
     priced(monkeypatch, COSTS["of pulls high"])
     group = group_of(devices(cuda, 2))
     kept = [dict(device.kernels) for device in group.devices]

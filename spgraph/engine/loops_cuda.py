@@ -18,44 +18,36 @@ for each of as many entries as its lists may have: one a position, or a `ROOM_SH
 
 from __future__ import annotations
 
-import struct
 import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from semirings import binary
 from semirings import expr as ex
 from spgraph import _record, context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
-from spgraph.engine.mask import EMPTY_BITS, NO_MASK, MaskView
+from spgraph.engine.loop_programs_cuda import PUSHES, Growth, Lowering
 from spgraph.engine.operators import settles
 from spgraph.engine.plan import GPU_COSTS, push_limit
 from spgraph.engine.product import Filter, expected_edges, occupied_rows
-from spgraph.engine.products_cuda import CudaProduct, is_monotone
-from spgraph.engine.queues_cuda import counts_edges, pad
-from spgraph.engine.steps_cuda import LONG_SHARE, NO_THUNK
+from spgraph.engine.products_cuda import is_monotone
+from spgraph.engine.queues_cuda import pad
+from spgraph.engine.steps_cuda import LONG_SHARE
 from spgraph.engine.vector_products import KEPT, edges_limit
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
-from spgraph.kernels.cuda.launch import MOST_BYTES
 
 __all__ = ["grow", "relax"]
 
 ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING = range(9)  # as in after.cuh
 FEW = 128  # with the turn: few edges leave u
-ROUNDS, PUSHES = 2, 32  # rounds of a search, or pushes of a long row of them, that are started together
-RELAXATIONS = 8  # pushes of a relaxation likewise
 STEADY = 8  # levels after which a row of pushes is long
 MOST_LISTED, ROOM_SHARE = 1 << 20, 16  # entries of a relaxation's lists: so many, or a share of the matrix's
 ALIGNED = 256  # bytes
 LEAST_ROOM = 1024
 LIMIT = 1 << 62
-STATE = struct.Struct("@23q4d")  # `struct Loop`
-COUNT, PLACES = struct.Struct("@q"), struct.Struct("@PPQ")
 PROGRESS, HEARD, WORDS = 5, 6, 8  # of a result's place: what after.cuh writes there
 RETURNS = 6
-IN_LOOP = {"IN_LOOP": "1"}  # the constant of these kernels, see after.cuh
 STEPS = 7  # that word of `struct Loop`
 PATIENCE = 0.05  # seconds of polling before the host looks for errors
 UNHEARD = 1000  # kernels started since something was done: then nothing will be
@@ -81,7 +73,7 @@ def grow(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, sem
     key = "grow", semiring, transposed, flipped, out.dtype, index_dtype(out.size)
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
-        program = _keep(A, key, _Growth(out, A, transposed, semiring, flipped))
+        program = _keep(A, key, Growth(out, A, transposed, semiring, flipped))
     if program.reads_u and not known:
         return None
     return _Search(program, out, A, transposed, u, value).run(most)
@@ -114,7 +106,7 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
            kept and (kept.op.key, kept.thunk.dtype))
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
-        program = _keep(A, key, _Lowering(out, A, transposed, u, semiring, flipped, accum, kept))
+        program = _keep(A, key, Lowering(out, A, transposed, u, semiring, flipped, accum, kept))
     return _Relaxation(program, out, A, transposed, u, kept, room, few).run(most)
 
 
@@ -164,208 +156,6 @@ def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, most: int | None) -
         if block.partition is not A.rows:
             block.rehome(A.rows)
     return True
-
-
-# ---- kernels, which a matrix keeps by statement ------------------------------------------------------
-class _Use(NamedTuple):
-    """A kernel, its items and arguments, and how many blocks."""
-
-    kernel: Any
-    items: int
-    args: tuple
-    blocks: int
-
-
-class _Program:
-    """The kernels of a statement: it has the matrix's arrays, not its block, which keeps it in turn.
-
-    A subclass gives `uses`: what takes turns, in the order in which a level may need them, and last what makes a list.
-    """
-
-    push_at = 0  # which of them pushes into a list
-    rounds = 1  # of the others that are started together
-
-    def __init__(self, product: CudaProduct, A: MatrixBlock, transposed: bool):
-        rows = A.oriented(not transposed)
-        self._rows, self._ids = _arrays(rows), product.ids(rows, swap=True)  # to push
-        self._many = product.device.multiprocessors
-        self._make: Any = None
-        self._table: Any = None  # the arguments, on the device
-        self._content: Any = None  # the same, as they were last
-        self._graphs: Any = None
-        self._stream: Any = None
-        self._changing: list = []
-        self._told: list = []
-
-    def fits(self, A: MatrixBlock, transposed: bool) -> bool:
-        """Whether the matrix is stored as it was."""
-        return _same(A.oriented(not transposed), self._rows)
-
-    def uses(self, loop: _Loop) -> list[_Use]:
-        raise NotImplementedError
-
-    def state(self) -> Any:
-        """`struct Loop` on the device."""
-        return self._table[len(self._told) * MOST_BYTES:].view(np.int64)
-
-    def load(self, loop: _Loop, pending: Any) -> tuple[Any, Any, Any]:
-        """Tell the kernels what they work on; graphs of the first one, of some rounds, and of many pushes."""
-        device = loop.device
-        if self._content is None:
-            self._pack(loop, pending)
-        content, values, places = self._content, loop.addresses(), pending.places()
-        for offset, code, which in self._changing:
-            code.pack_into(content, offset, values[which])
-        for offset in self._told:
-            PLACES.pack_into(content, offset, *places)
-        if self._make is not None:
-            COUNT.pack_into(content, (len(self._told) - 1) * MOST_BYTES, loop.u.nvals)
-        STATE.pack_into(content, len(self._told) * MOST_BYTES, *loop.state, places[1], *loop.meeting, *loop.costs)
-        stream = device.stream_number()
-        if self._stream not in (None, stream):
-            device.check()  # kernels that another stream has started do not see the next loop
-        self._stream = stream
-        device.put_bytes(self._table, content)
-        return self._graphs
-
-    def _pack(self, loop: _Loop, pending: Any) -> None:
-        """All arguments, where those are that change from loop to loop, and the graphs, which stay."""
-        device = loop.device
-        uses = self.uses(loop)
-        packed = [use.kernel.pack(use.items, use.args, pending) for use in uses]
-        changing = loop.changing()
-        self._changing = [(MOST_BYTES * k + offset, struct.Struct(f"@{code}"), which)
-                          for k, (one, use) in enumerate(zip(packed, uses))
-                          for (offset, code), arg in zip(one.fields, use.args)
-                          for which, thing in enumerate(changing) if arg is thing]
-        self._told = [MOST_BYTES * k + one.fields[-3][0] for k, one in enumerate(packed)]
-        content = bytearray(b"".join(one.arguments for one in packed) + bytes(STATE.size))
-        self._table = device.xp.empty(len(content), np.uint8)
-        table = device.pointer(self._table)
-        places = [(table + MOST_BYTES * k, table + MOST_BYTES * len(packed)) for k in range(len(packed))]
-        self._graphs = self._graphs_of(device, [(one.function, use.blocks, use.kernel.section.block, place)
-                                                for one, use, place in zip(packed, uses, places)])
-        self._content = content  # last: nothing is missing now
-
-    def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
-        """See `load`."""
-        *together, make = launches
-        function, _, threads, place = together[self.push_at]
-        return (device.graph([make]), device.graph(together * self.rounds),
-                device.graph([(function, self._many, threads, place)] * PUSHES))
-
-
-class _Growth(_Program):
-    """Of a search: a list is made, bits are cleared, and set; push, push into a bitmap, pull."""
-
-    push_at, rounds = 3, ROUNDS
-
-    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, semiring, flipped: bool,
-                 counts: bool | None = None, **consts: Any):
-        inner = A.rows if transposed else A.cols
-        size = A.nrows if transposed else A.ncols
-        u = VectorBlock(size, out.dtype, inner, device=out.device)  # its values are C's
-        product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped,
-                              u, None, False, True)
-        super().__init__(product, A, transposed)
-        rows, columns = A.oriented(not transposed), A.oriented(transposed)
-        self._columns, self._column_ids = _arrays(columns), product.ids(columns)  # to pull
-        device, dtype, self.reads_u = product.device, out.dtype, "u" in product.term.uses
-        same = {"CHANGED": True, "C_FULL": False, "U_ISO": False, "READS_U": self.reads_u, **IN_LOOP, **consts}
-        parted = {key: value for key, value in consts.items() if key == "PARTED"}
-        self._make = None if parted else _kernel(device, "queue.make", VALUES=False)
-        self._kernels = [_kernel(device, f"queue.{name}", tuple(parted), **more, **parted)
-                         for name, more in (("list", {"VALUES": False}), ("clear", {}), ("spread", {}))]
-        for bitmap in (False, True):
-            key = ("loop push", *product.key(rows), dtype, bitmap, *consts.items())
-            self._kernels.append(product.kernel(key, "push.push_scatter", rows, dtype, GROWS=True, BITMAP=bitmap,
-                                                FILTER=False, NEXT=True, VALUES=False, **same))
-        product.view = MaskView("sc", EMPTY_BITS, EMPTY_BITS, -1)
-        if counts is None:
-            counts = counts_edges(columns)
-        key = ("loop pull", *product.key(columns), dtype, counts, *consts.items())
-        self._kernels.append(product.kernel(
-            key, "pull.pull_until", columns, dtype, U_FULL=False, REPLACE=False, ACCUM=True, C_ISO=False, FRESH=False,
-            CHVALS=False, NEXT=counts, HOT=0, HALVED=0, RUNS=1, BY_ROW="i" in product.term.uses, MOST=0, **same))
-
-    def fits(self, A: MatrixBlock, transposed: bool) -> bool:
-        """See `_Program`."""
-        return super().fits(A, transposed) and _same(A.oriented(transposed), self._columns)
-
-    def uses(self, loop: _Loop) -> list[_Use]:
-        """See `_Program`."""
-        lists, sums, bits, first, present, values, *_ = loop.changing()
-        begin, indices, entries = self._rows
-        none, size, words, most = EMPTY_BITS, loop.out.size, loop.apart // 4, 8 * self._many
-        listing, clear, spread, push, mark, pull = self._kernels
-        pushed = (sums, 0, begin, lists, values, indices, entries, none, none, present, values, bits, 1, lists, none,
-                  sums, NO_THUNK, begin, *self._ids)
-        pulled = (*self._columns, bits, values, present, none, present, values, none, bits, none, *self._column_ids)
-        return [
-            _Use(listing, size, (begin, bits, none, lists, none, sums), _blocks(size // 16, most)),
-            _Use(clear, words, (bits,), _blocks(words, most)),
-            _Use(spread, 0, (lists, bits), _blocks(loop.room, most // 2)),
-            _Use(push, 0, pushed, most // 2),
-            _Use(mark, 0, pushed, most // 2),
-            _Use(pull, size, pulled, _blocks(size, most)),
-            _Use(self._make, 0, (begin, first, none, lists, none, sums, NO_THUNK), self._many),
-        ]
-
-
-class _Lowering(_Program):
-    """Of a relaxation: a push."""
-
-    rounds = RELAXATIONS
-
-    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool,
-                 accum, kept: Filter | None, **consts: Any):
-        product = CudaProduct(out, None, NO_MASK, accum, False, A, transposed, u, semiring, flipped, u, kept, False,
-                              False)
-        super().__init__(product, A, transposed)
-        rows, self._full = A.oriented(not transposed), out.format == "full"
-        self._checked = not u.iso and not consts
-        checked: dict = {"CHECKED": "1", "FILTER": kept is not None} if self._checked else {}
-        kind = (out.dtype, kept and (kept.op.key, kept.thunk.dtype)) if checked else None
-        if not consts:
-            more = kept and kept.ops(out.dtype)
-            self._make = _kernel(product.device, "queue.make", kind, more, VALUES=False, **checked)
-        key = ("loop lower", *product.key(rows), out.dtype, self._full, kept and (kept.op.key, kept.thunk.dtype),
-               *consts.items())
-        self._push = product.kernel(key, "push.push_scatter", rows, out.dtype, CHANGED=True, C_FULL=self._full,
-                                    GROWS=False, BITMAP=False, FILTER=kept is not None, NEXT=True, VALUES=False,
-                                    U_ISO=False, READS_U="u" in product.term.uses, **IN_LOOP, **consts)
-
-    def uses(self, loop: _Loop) -> list[_Use]:
-        """See `_Program`."""
-        lists, sums, bits, first, present, values, thunk, own = loop.changing()
-        begin, indices, entries = self._rows
-        none, thunk = EMPTY_BITS, NO_THUNK if thunk is None else thunk
-        pushed = (sums, 0, begin, lists, values, indices, entries, none, none, none if self._full else present, values,
-                  bits, 1, lists, none, sums, thunk, begin, *self._ids)
-        compared = (own, values) if self._checked else (none, none)
-        return [_Use(self._push, 0, pushed, 4 * self._many),
-                _Use(self._make, 0, (begin, first, compared[0], lists, compared[1], sums, thunk), self._many)]
-
-
-def _arrays(A: MatrixBlock) -> tuple:
-    return A.indptr, A.indices, A.values
-
-
-def _same(A: MatrixBlock, arrays: tuple) -> bool:
-    return all(now is then for now, then in zip(_arrays(A), arrays))
-
-
-def _blocks(items: int, most: int) -> int:
-    """A thread for each item, but no more blocks than `most`."""
-    return max(min(-(-items // 256), most), 1)
-
-
-def _kernel(device: Any, name: str, kind: Any = None, ops: Any = None, **consts: Any) -> Any:
-    key = "loop", name, kind
-    kernel = device.kernels.get(key)
-    if kernel is None:
-        kernel = device.kernels[key] = device.kernel(name, {**IN_LOOP, **consts}, ops or {})
-    return kernel
 
 
 # ---- loops ---------------------------------------------------------------------------------------------
@@ -527,7 +317,7 @@ class _Loop:
 class _Search(_Loop):
     """C grows."""
 
-    def __init__(self, program: _Growth, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
+    def __init__(self, program: Growth, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
                  value: Any):
         super().__init__(program, out.writable_bitmap(), A, transposed, u,
                          max(out.size // LONG_SHARE, min(out.size, LEAST_ROOM)))
@@ -553,7 +343,7 @@ class _Search(_Loop):
 class _Relaxation(_Loop):
     """C's values go one way; pushes alone."""
 
-    def __init__(self, program: _Lowering, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
+    def __init__(self, program: Lowering, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
                  kept: Filter | None, room: int, few: int):
         super().__init__(program, out, A, transposed, u, room)
         self.few = few

@@ -1,4 +1,4 @@
-"""Kernels of loops in parts: those of `engine.loops_cuda`, and those by which parts meet and give what others look at.
+"""Kernels of loops in parts: those of one GPU, and those by which parts meet and give what others look at.
 
 What a part keeps for them (the room into which others write, addresses of theirs) is made once, with the border. Each
 kernel has a turn, as on one GPU; `queue.gate` is where parts wait for each other.
@@ -12,8 +12,8 @@ import numpy as np
 
 from semirings._cuda import C_TYPES
 from spgraph.block import VectorBlock
-from spgraph.engine import loops_cuda
-from spgraph.engine.loops_cuda import NO_THUNK
+from spgraph.engine import loop_programs_cuda as alone
+from spgraph.engine.loop_programs_cuda import NO_THUNK
 from spgraph.engine.mask import EMPTY_BITS
 from spgraph.engine.product import Filter
 from spgraph.exchange.border import Border
@@ -88,20 +88,21 @@ class _OfPart:
         """`dtype` is that of values that come with u's entries; None: there are none."""
         self.room = _Room(border, a, dtype, symmetric)
         device, everything, valued = self.room.device, self.room.everything, dtype is not None
-        self._give = loops_cuda._kernel(device, "exchange.give_list", ("parts", everything, dtype), VALUES=valued,
+        self._valued = valued
+        self._give = alone.loop_kernel(device, "exchange.give_list", ("parts", everything, dtype), VALUES=valued,
                                         ALL=everything, SUMS=C_TYPES["int64"], **PARTED)
-        self._gate = loops_cuda._kernel(device, "queue.gate", ("parts",), **PARTED)
+        self._gate = alone.loop_kernel(device, "queue.gate", ("parts",), **PARTED)
 
     def meet(self, others: list[Any]) -> None:
         """Learn more of the others, which come in circular order."""
 
     def _gate_and_give(self, loop: Any, lists: Any, first: Any, values: Any) -> tuple[Any, Any]:
-        room, use, none = self.room, loops_cuda._Use, EMPTY_BITS
+        room, use, none = self.room, alone.Use, EMPTY_BITS
         to_columns, to_sums, to_values, to_end = room.to
         given = (lists, first, values, room.numbers, room.begin, room.first_at, room.others, 0, to_columns,
-                 to_values if room.values.size > 1 else none, to_sums, to_end)
+                 to_values if self._valued else none, to_sums, to_end)
         return (use(self._gate, loop.out.size, (), 1),
-                use(self._give, 0, given, loops_cuda._blocks(loop.room, 4 * self._many)))
+                use(self._give, 0, given, alone.blocks_of(loop.room, 4 * self._many)))
 
     def _short(self, device: Any, gate: tuple, give: tuple, push: tuple) -> Any:
         """Rounds of what short lists need."""
@@ -110,7 +111,7 @@ class _OfPart:
         return device.graph([gate, give, gate, push] * PUSHES)
 
 
-class Growth(_OfPart, loops_cuda._Growth):
+class Growth(_OfPart, alone.Growth):
     """Of a search: gate, list, clear, spread, give a list or bits, gate, arrange, clear marks, push, mark, pull."""
 
     def __init__(self, border: Border, a: int, out: VectorBlock, semiring: Any, flipped: bool, valued: bool,
@@ -125,9 +126,9 @@ class Growth(_OfPart, loops_cuda._Growth):
         self._bits, self._bytes = xp.zeros(max(total, 1), np.uint32), xp.empty(block.ncols, np.uint8)
         self._lent, self._lent_firsts = direct._given[a]
         self._to_bits: Any = None
-        self._give_bits = loops_cuda._kernel(device, "exchange.give_all", ("parts",), VALUES=False, U_FULL=False,
+        self._give_bits = alone.loop_kernel(device, "exchange.give_all", ("parts",), VALUES=False, U_FULL=False,
                                              LACKS=True, **PARTED)
-        self._arrange = loops_cuda._kernel(device, "exchange.arrange", ("parts",), VALUES=False, LACKS=True, **PARTED)
+        self._arrange = alone.loop_kernel(device, "exchange.arrange", ("parts",), VALUES=False, LACKS=True, **PARTED)
 
     def meet(self, others: list[Growth]) -> None:
         """See `_OfPart`."""
@@ -135,10 +136,10 @@ class Growth(_OfPart, loops_cuda._Growth):
         self._to_bits = self.room.device.xp.asarray(np.array(at, np.uint64))
 
     def uses(self, loop: Any) -> list[Any]:
-        """See `loops_cuda._Program`."""
+        """See `engine.loop_programs_cuda`."""
         lists, sums, bits, _, present, values, *_ = loop.changing()
-        use, none, most, size, room = loops_cuda._Use, EMPTY_BITS, 8 * self._many, loop.out.size, self.room
-        blocks, ncols, lent = loops_cuda._blocks, self.room.block.ncols, self._lent
+        use, none, most, size, room = alone.Use, EMPTY_BITS, 8 * self._many, loop.out.size, self.room
+        blocks, ncols, lent = alone.blocks_of, self.room.block.ncols, self._lent
         begin, indices, entries = self._rows
         listing, clear, spread, push, mark, pull = self._kernels
         pushed = (room.sums, 0, begin, room.columns, self.value, indices, entries, none, none, present, values, bits, 1,
@@ -170,7 +171,7 @@ class Growth(_OfPart, loops_cuda._Growth):
         return None, device.graph(launches * ROUNDS), self._short(device, gate, give, push)
 
 
-class Lowering(_OfPart, loops_cuda._Lowering):
+class Lowering(_OfPart, alone.Lowering):
     """Of a relaxation: gate, give, gate, push."""
 
     def __init__(self, border: Border, a: int, out: VectorBlock, semiring: Any, flipped: bool, accum: Any,
@@ -181,7 +182,7 @@ class Lowering(_OfPart, loops_cuda._Lowering):
         self._set_out(border, a, out.dtype, symmetric)
 
     def uses(self, loop: Any) -> list[Any]:
-        """See `loops_cuda._Program`."""
+        """See `engine.loop_programs_cuda`."""
         lists, sums, bits, _, present, values, thunk, first = loop.changing()
         none, room = EMPTY_BITS, self.room
         begin, indices, entries = self._rows
@@ -189,7 +190,7 @@ class Lowering(_OfPart, loops_cuda._Lowering):
                   none if self._full else present, values, bits, 1, lists, none, sums,
                   NO_THUNK if thunk is None else thunk, room.leaving, *self._ids)
         gate, give = self._gate_and_give(loop, lists, first, values)
-        return [gate, give, gate, loops_cuda._Use(self._push, 0, pushed, 4 * self._many)]
+        return [gate, give, gate, alone.Use(self._push, 0, pushed, 4 * self._many)]
 
     def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
         gate, give, _, push = launches
