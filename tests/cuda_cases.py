@@ -320,6 +320,41 @@ def loop(draw: Draw) -> list:
 
 
 @case
+def loops_in_parts(draw: Draw) -> list:
+    """Searches and relaxations on two devices, to their end or not."""
+    from spgraph.engine import loops_cuda
+    from spgraph.engine.parts import loops as parts_loops
+
+    device = sg.context.device()
+    several = group_of(tuple(spread(device, 2)))
+    A = draw.matrix(300, 300, draw.pick(["INT64", "FP64"]), symmetric=draw.chance(0.5), degree=2)
+    op = draw.pick([semiring.any_pair, semiring.any_firsti])
+    costs, results = loops_cuda.GPU_COSTS, []
+    try:
+        with sg.Context(partition=draw.pick(["random", "contiguous"]), duplicate=draw.pick(["1-hop", "all"])):
+            parts = A.to(several)
+        for start, most in ((0.0, 50), (1e9, 50), (0.0, 2)):
+            parts_loops.GPU_COSTS = costs._replace(start=start, look=start and costs.look)
+            at = draw.rng.choice(300, 3, replace=False)
+            with sg.Context(several):
+                w = sg.Vector.from_coo(at, 1, draw.pick(["INT64", "UINT8", "BOOL"]), size=300)
+                near = w.dup()
+                dist = sg.Vector.from_coo(at, draw.rng.integers(0, 4, 3), A.dtype, size=300)
+                lower = dist.dup()
+            with sg.loop() as levels:
+                w(~w.S, changed=near) << near.vxm(parts, op)
+                levels.until((near.nvals == 0) | (levels.count >= most))
+            with sg.loop() as steps:
+                dist(binary.min, changed=lower) << lower.vxm(parts, semiring.min_plus)
+                steps.until((lower.nvals == 0) | (steps.count >= 5))
+            results += [w.apply(unary.one).new().to(device), near.apply(unary.one).new().to(device), levels.count,
+                        dist.to(device), lower.to(device), steps.count]
+    finally:
+        parts_loops.GPU_COSTS = costs
+    return results
+
+
+@case
 def products_of_vectors(draw: Draw) -> list:
     u, v = draw.vector(700), draw.vector(700)
     short = draw.vector(20)

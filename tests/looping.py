@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["steps_alone"]
+__all__ = ["level_by_level", "steps_alone"]
 
 
 def steps_alone(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[int]:
@@ -24,3 +24,13 @@ def steps_alone(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[int]:
     for name in ("grow", "relax"):
         monkeypatch.setattr(module, name, noting(getattr(module, name)))
     return steps
+
+
+def level_by_level(A: Any, w: Any, near: Any, op: Any, most: int | None = None) -> int:
+    """A search by Python's loop; how many iterations."""
+    count = 0
+    while True:
+        w(~w.S, changed=near) << near.vxm(A, op)
+        count += 1
+        if near.nvals == 0 or count == most:
+            return count

@@ -59,7 +59,7 @@ def test_a_file_is_plain_cuda(file):
 # What a row-producing kernel is given besides: kernels/cuda/produce.py.
 SHARES = {"nrows", "costs", "offsets", "out_indptr"}
 COPIED = {"vertices"}  # how copies of a graph lie on a CPU; on a GPU the constant COPIES says it
-PUSHED = {"prefix", "edges", "seen", "oprefix"}, {"base", "end", "stamp", "limit", *COPIED}
+PUSHED = {"prefix", "edges", "seen", "oprefix", "leaving"}, {"base", "end", "stamp", "limit", *COPIED}
 # Sections with other arguments than the template of kernels/cpu that does the same work: which it is, what is new, what
 # is not needed, and why.
 DIFFERENT = {
@@ -104,6 +104,7 @@ OWN = {
     "pull.pull_lanes": "copies of a graph side by side; on the CPU they lie one after the other",
     "queue.clear": "of loops without a host, which a CPU does not have",
     "queue.spread": "as clear",
+    "queue.gate": "as clear, in parts",
     "queue.fetch": "values of push's list once it is known; the CPU has them at hand",
     "queue.pad": "padding that lets pull skip the bitmap",
     "queue.list": "a bitmap as a list with the running sum that push shares edges by",

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from looping import steps_alone
+from looping import level_by_level, steps_alone
 
 import spgraph as sg
 from spgraph import binary, context, engine, monoid, select, semiring, unary
@@ -475,16 +475,6 @@ def alone(monkeypatch):
 
 def priced(monkeypatch, prices):
     monkeypatch.setattr(loops_cuda, "GPU_COSTS", loops_cuda.GPU_COSTS._replace(**prices))
-
-
-def level_by_level(A, w, near, op, most=None):
-    """The same by Python's loop; how many iterations."""
-    count = 0
-    while True:
-        w(~w.S, changed=near) << near.vxm(A, op)
-        count += 1
-        if near.nvals == 0 or count == most:
-            return count
 
 
 @pytest.mark.parametrize("prices", COSTS.values(), ids=COSTS)

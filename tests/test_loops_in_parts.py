@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from devices import gpus
-from looping import steps_alone
+from looping import level_by_level, steps_alone
 
 import spgraph as sg
 from spgraph import binary, context, select, semiring
@@ -71,15 +71,6 @@ def searched(A, w, near, op, most=None):
         if most is not None:
             loop.until(loop.count == most)
     return loop.count
-
-
-def level_by_level(A, w, near, op, most=None):
-    count = 0
-    while True:
-        w(~w.S, changed=near) << near.vxm(A, op)
-        count += 1
-        if near.nvals == 0 or count == most:
-            return count
 
 
 def check_parents(parent, level):
