@@ -165,8 +165,13 @@ class _Part:
 class _PartSearch(_Part, loops_cuda._Search):
     def __init__(self, program: Growth, out: VectorBlock, u: VectorBlock, single: np.ndarray):
         loops_cuda._Loop.__init__(self, program, out.writable_bitmap(), program.room.block, False, u, max(out.size, 1))
-        if single.size:
-            program.value[:] = self.device.to_device(single)
+        self.single = single
+
+    def start(self, *args: Any) -> None:
+        """See `_Part`; the program's value is this loop's from now on."""
+        super().start(*args)
+        if self.single.size:
+            self.program.value[:] = self.device.to_device(self.single)
 
 
 class _PartRelaxation(_Part, loops_cuda._Relaxation):
@@ -193,7 +198,7 @@ class _Together:
         count, entries = u.nvals, out.nvals
         counts = out.size, A.nvals, occupied_rows(A, transposed), occupied_rows(A, not transposed)
         with ExitStack() as stack:
-            for device in group.own:
+            for device in sorted(group.own, key=lambda one: one.number):  # other groups have them in another order
                 stack.enter_context(device.lock)
             self.runs += 1
             pendings: list[Any] = []
