@@ -1,5 +1,7 @@
 """Loops in parts on GPUs that see each other, without the host: those of a plain loop, however parts lie."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from devices import gpus
@@ -10,7 +12,9 @@ from spgraph import binary, context, select, semiring
 from spgraph.algorithms.bfs import any_next
 from spgraph.engine import loop_programs_cuda, loops_cuda
 from spgraph.engine.parts import loops as parts_loops
+from spgraph.engine.vector_products import KEPT
 from spgraph.exchange import group_of
+from spgraph.exchange.border import sharing_of
 from spgraph.kernels.cuda.launch import Pending
 
 
@@ -374,6 +378,54 @@ def test_a_relaxation_that_is_interrupted_can_go_on(cuda, monkeypatch, after):
         while near.nvals:
             dist(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
         assert dist.isequal(wanted)
+
+
+@pytest.mark.parametrize("kind", ["search", "relaxation"])
+def test_what_an_interrupted_loop_leaves_is_not_taken_for_the_next_one(cuda, monkeypatch, alone, kind):
+    """A part may have given for a superstep that others have not begun."""
+    with sg.Context(group_of(devices(cuda, 2))):
+        A = weighted(made("grid")[0], "INT64")
+        op = {"search": any_next, "relaxation": semiring.min_plus}[kind]
+
+        def run(source):
+            w = sg.Vector.from_coo([source], 0, "INT64", size=A.nrows)
+            near = w.dup()
+            if kind == "search":
+                searched(A, w, near, op)
+            else:
+                relaxed(A, w, near, op, binary.min)
+            return w
+
+        wanted = run(A.nrows - 1)
+        ready = Pending.ready
+        for after in range(1, 45):
+            calls = []
+
+            def interrupted(pending, after=after, calls=calls):
+                calls.append(1)
+                if len(calls) == after:
+                    raise KeyboardInterrupt
+                return ready(pending)
+
+            monkeypatch.setattr(Pending, "ready", interrupted)
+            with contextlib.suppress(KeyboardInterrupt):
+                run(0)
+            monkeypatch.setattr(Pending, "ready", ready)
+            assert run(A.nrows - 1).isequal(wanted), after
+    assert any(alone)
+
+
+def test_few_programs_are_kept(cuda, alone):
+    with sg.Context(group_of(devices(cuda, 2))):
+        A, source = made("grid")
+        border = None
+        for _ in range(20):
+            op = semiring.register_anonymous("any", binary.register_anonymous(lambda x, y: x + 1, "one_more"))
+            w = sg.Vector.from_coo([source], 0, np.int32, size=A.nrows)
+            searched(A, w, w.dup(), op)
+            border = sharing_of(A._block)
+            assert 0 < len(border.loops) <= KEPT
+    assert all(alone)
 
 
 def test_parts_on_one_device_and_without_rows_are_left_to_the_host(cuda, alone):

@@ -59,6 +59,10 @@ class _Room:
         self.values = xp.empty(1 if dtype is None else block.ncols, np.int8 if dtype is None else dtype)
         self.to: list[Any] = []  # addresses of columns, sums, values and ends of all parts, in circular order
 
+    def reset(self) -> None:
+        """Nothing has come: a loop that was interrupted may have left something."""
+        self.device.clear(self.meeting[END_AT:END_AT + 1])
+
 
 def introduce(programs: list[Any]) -> None:
     """Tell each part where the others have what it writes into."""

@@ -32,6 +32,7 @@ from spgraph.engine.plan import GPU_COSTS, push_limit
 from spgraph.engine.product import Filter, occupied_rows, term_of
 from spgraph.engine.products_cuda import is_monotone
 from spgraph.engine.queues_cuda import pad
+from spgraph.engine.vector_products import KEPT
 from spgraph.exchange.border import Border, _single, sharing_of
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.vector_parts import VectorParts
@@ -63,7 +64,7 @@ def grow(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, sem
     together = border.loops.get(key)
     if together is None:
         symmetric = A.symmetric is True
-        together = border.loops[key] = _Together([
+        together = _keep(border, key, [
             Growth(border, a, piece, semiring, flipped, single.size > 0, symmetric)
             for a, (_, piece) in enumerate(out.on_each())])
     loops = [_PartSearch(program, piece, own, single)
@@ -94,12 +95,20 @@ def relax(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, se
     together = border.loops.get(key)
     if together is None:
         symmetric = A.symmetric is True
-        together = border.loops[key] = _Together([
+        together = _keep(border, key, [
             Lowering(border, a, piece, semiring, flipped, accum, kept, symmetric)
             for a, (_, piece) in enumerate(out.on_each())])
     loops = [_PartRelaxation(program, piece, own, kept, few)
              for (_, piece), own, program in zip(out.on_each(), u.pieces, together.programs)]
     return together.run(loops, out, A, transposed, u, most)
+
+
+def _keep(border: Border, key: tuple, programs: list[Any]) -> _Together:
+    """The programs of all parts, which the border keeps."""
+    if len(border.loops) >= KEPT:
+        border.loops.clear()
+    together = border.loops[key] = _Together(programs)
+    return together
 
 
 def _border(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, most: int | None) -> Border | None:
@@ -143,6 +152,7 @@ class _Part:
         if most is not None or self.few >= 0:  # something may be left
             self.spare = (device.xp.empty(self.room, self.width), device.xp.empty(out.size, np.uint8),
                           device.xp.empty(out.size, out.dtype))
+        self.program.room.reset()
         size, stored, occupied, sources = counts
         self.costs = (*self.costs[:3], size * GPU_COSTS.look + GPU_COSTS.start)
         self.turn = BEGINNING
@@ -238,6 +248,8 @@ def _drive(devices: list[Any], graphs: list[tuple], pendings: list[Any]) -> None
         if sum(part.goes_on() for part in parts):
             last = looked = time.monotonic()
         elif time.monotonic() - looked > PATIENCE:
+            for part in parts:
+                part.device.check()
             looked = time.monotonic()
             if looked - last > SILENCE:
                 raise RuntimeError(f"{devices[0].name}: a loop does not go on after {parts[0].told >> 8} steps")
