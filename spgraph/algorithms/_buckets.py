@@ -11,12 +11,12 @@ import numbers
 import numpy as np
 
 from spgraph import monoid, select
-from spgraph.algorithms._weights import LARGEST
+from spgraph.algorithms._weights import LARGEST, are_roads
 from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
-__all__ = ["Buckets", "are_roads"]
+__all__ = ["Buckets"]
 
 # A bucket that relaxes fewer than this share of all vertices is not worth its supersteps: the next is twice as wide.
 # One that relaxes hardly any vertex a second time is much narrower than it need be. Neither says anything at the start,
@@ -34,12 +34,6 @@ SMALL_ON_ROADS = {True: 1 / 4096, False: 1 / 256}  # by whether it is a CPU
 ROAD_WIDTH = {True: 18, False: 24}  # mean weights that the first bucket on a road spans, likewise
 WIDE_UP_TO = 1 << 28  # edges, on a GPU
 LEAST_WIDE, MOST_WIDE = 1 / 2, 4
-ROAD_DEGREE = 8  # graphs of a smaller mean degree are like roads
-
-
-def are_roads(A: Matrix) -> bool:
-    """Whether the mean degree is that of a road network."""
-    return A.nvals < ROAD_DEGREE * A.nrows
 
 
 class Buckets:
@@ -105,4 +99,4 @@ def _first_width(A: Matrix) -> float:
     if not 0 < mean < np.inf:
         return 1.0
     wide = 1.0 if A.device.startswith("cpu") else min(max(WIDE_UP_TO / A.nvals, LEAST_WIDE), MOST_WIDE)
-    return wide * mean * (ROAD_WIDTH[A.device.startswith("cpu")] if degree < ROAD_DEGREE else 8 / degree)
+    return wide * mean * (ROAD_WIDTH[A.device.startswith("cpu")] if are_roads(A) else 8 / degree)

@@ -1,6 +1,7 @@
 """Weights of edges: what they may be, and the semirings and types in which they are added or multiplied.
 
-Sums of integers are int32 where no path can be longer than that holds: half the bytes to gather. Where not even int64
+Sums of integers are int32 where no path can be longer than that holds: half the bytes to gather; but for roads on a
+GPU, which goes on alone where sums are sure not to wrap, and takes those of 64 bits for such. Where not even int64
 is sure to hold them, sums stay at its end, and who comes to it is told so afterwards.
 """
 
@@ -16,14 +17,20 @@ from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
-__all__ = ["LARGEST", "along_edges", "as_asked", "check_finite", "check_not_negative", "signed", "to_add",
+__all__ = ["LARGEST", "along_edges", "are_roads", "as_asked", "check_finite", "check_not_negative", "signed", "to_add",
            "weights_matter"]
 
 LARGEST = np.iinfo(np.int64).max
+ROAD_DEGREE = 8  # graphs of a smaller mean degree are like roads
 # min that does not pass over NaN, and a plus that stays at the end of int64
 nan_min = monoid.register_anonymous(np.minimum, np.inf)
 capped_plus = semiring.register_anonymous(
     monoid.min, lambda x, y: np.where(x > LARGEST - y, LARGEST, x + y))
+
+
+def are_roads(A: Matrix) -> bool:
+    """Whether the mean degree is that of a road network."""
+    return A.nvals < ROAD_DEGREE * A.nrows
 
 
 # ---- added: distances -------------------------------------------------------------------
@@ -40,7 +47,8 @@ def to_add(name: str, A: Matrix, dtype) -> tuple[Any, Any, np.dtype, np.dtype]:
         return lightest, semiring.min_plus, dtype, dtype
     lightest, heaviest = int(A.reduce_scalar(monoid.min).value), int(A.reduce_scalar(monoid.max).value)
     longest = max(heaviest, -lightest) * max(A.nrows, 1)
-    if dtype.kind == "i" and longest < np.iinfo(np.int32).max:
+    alone = are_roads(A) and A._device.group is None and not A._device.on_host
+    if dtype.kind == "i" and longest < np.iinfo(np.int32).max and not alone:
         return lightest, semiring.min_plus[np.int32], np.dtype(np.int32), dtype
     if dtype.kind == "f" or longest <= LARGEST:
         return lightest, semiring.min_plus, dtype, dtype

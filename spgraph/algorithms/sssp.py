@@ -11,10 +11,8 @@ superstep.
 
 from __future__ import annotations
 
-import numpy as np
-
-from spgraph import binary, loop, select, semiring
-from spgraph.algorithms._buckets import Buckets, are_roads
+from spgraph import binary, loop, select
+from spgraph.algorithms._buckets import Buckets
 from spgraph.algorithms._inputs import as_source, of_graph
 from spgraph.algorithms._negative import relax_in_rounds
 from spgraph.algorithms._tree import tree_of_shortest_paths
@@ -94,8 +92,6 @@ def distances(name: str, A: Matrix, source, delta, dtype) -> tuple:
     """The distances, and the smallest weight; `name` is the function that messages speak of."""
     source = as_source(name, A, source)
     lightest, min_plus, work, dtype = to_add(name, A, dtype)
-    if work == np.int32 and are_roads(A) and A._device.group is None and not A._device.on_host:
-        work, min_plus = np.dtype(np.int64), semiring.min_plus  # a GPU goes on alone where sums are sure not to wrap
     buckets = Buckets(name, A, delta, work)
     A = signed(A, work)
     dist = Vector(work, A.nrows)
