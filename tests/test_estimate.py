@@ -207,7 +207,7 @@ def test_lists_between_gpus_exactly(cuda, duplicate):
         found = sg.estimate(A)
         border = border_of(A._block, duplicate)
     assert border.direct is not None
-    assert found.lists.tolist() == [numbers.nbytes for numbers in border.direct.lists._numbers]
+    assert found.lists.tolist() == [numbers.nbytes for numbers in border.direct.lists.numbers]
 
 
 @pytest.mark.cpu("the parts are the CPU's")

@@ -1028,7 +1028,7 @@ def test_two_streams_do_not_meet(cuda, alone):
 
 
 def test_a_loop_that_does_not_go_on_is_an_error(cuda, monkeypatch):
-    monkeypatch.setattr(loops_cuda._Search, "begin", lambda search: 77)
+    monkeypatch.setattr(loops_cuda.Search, "begin", lambda search: 77)
     monkeypatch.setattr(loops_cuda, "UNHEARD", 20)
     with sg.Context(cuda), pytest.raises(RuntimeError, match="a loop does not go on after 0 steps"):
         sg.algorithms.bfs_parents(sg.generators.grid(8, 8), 0)

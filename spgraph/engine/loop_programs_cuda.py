@@ -38,7 +38,7 @@ class Use(NamedTuple):
     blocks: int
 
 
-class _Program:
+class Program:
     """The kernels of a statement: it has the matrix's arrays, not its block, which keeps it in turn.
 
     A subclass gives `uses`: what takes turns, in the order in which a level may need them, and last what makes a list.
@@ -117,7 +117,7 @@ class _Program:
                 device.graph([(function, self._many, threads, place)] * PUSHES))
 
 
-class Growth(_Program):
+class Growth(Program):
     """Of a search: a list is made, bits are cleared, and set; push, push into a bitmap, pull."""
 
     push_at, rounds = 3, ROUNDS
@@ -151,11 +151,11 @@ class Growth(_Program):
             CHVALS=False, NEXT=counts, HOT=0, HALVED=0, RUNS=1, BY_ROW="i" in product.term.uses, MOST=0, **same))
 
     def fits(self, A: MatrixBlock, transposed: bool) -> bool:
-        """See `_Program`."""
+        """See `Program`."""
         return super().fits(A, transposed) and _same(A.oriented(transposed), self._columns)
 
     def uses(self, loop: Any) -> list[Use]:
-        """See `_Program`."""
+        """See `Program`."""
         lists, sums, bits, first, present, values, *_ = loop.changing()
         begin, indices, entries = self._rows
         none, size, words, most = EMPTY_BITS, loop.out.size, loop.apart // 4, 8 * self._many
@@ -174,7 +174,7 @@ class Growth(_Program):
         ]
 
 
-class Lowering(_Program):
+class Lowering(Program):
     """Of a relaxation: a push."""
 
     rounds = RELAXATIONS
@@ -198,7 +198,7 @@ class Lowering(_Program):
                                     U_ISO=False, READS_U="u" in product.term.uses, **IN_LOOP, **consts)
 
     def uses(self, loop: Any) -> list[Use]:
-        """See `_Program`."""
+        """See `Program`."""
         lists, sums, bits, first, present, values, thunk, own = loop.changing()
         begin, indices, entries = self._rows
         none, thunk = EMPTY_BITS, NO_THUNK if thunk is None else thunk

@@ -37,7 +37,7 @@ from spgraph.engine.steps_cuda import LONG_SHARE
 from spgraph.engine.vector_products import KEPT, edges_limit
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 
-__all__ = ["grow", "relax"]
+__all__ = ["Loop", "Relaxation", "Search", "grow", "relax"]
 
 ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING = range(9)  # as in after.cuh
 FEW = 128  # with the turn: few edges leave u
@@ -76,7 +76,7 @@ def grow(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, sem
         program = _keep(A, key, Growth(out, A, transposed, semiring, flipped))
     if program.reads_u and not known:
         return None
-    return _Search(program, out, A, transposed, u, value).run(most)
+    return Search(program, out, A, transposed, u, value).run(most)
 
 
 def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool, known: bool,
@@ -107,7 +107,7 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
         program = _keep(A, key, Lowering(out, A, transposed, u, semiring, flipped, accum, kept))
-    return _Relaxation(program, out, A, transposed, u, kept, room, few).run(most)
+    return Relaxation(program, out, A, transposed, u, kept, room, few).run(most)
 
 
 def _in_any_order(semiring) -> bool:
@@ -159,7 +159,7 @@ def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, most: int | None) -
 
 
 # ---- loops ---------------------------------------------------------------------------------------------
-class _Loop:
+class Loop:
     """What the kernels of a program work on, and driving them."""
 
     few = -1  # edges beyond which it is left
@@ -314,7 +314,7 @@ class _Loop:
             u.set_bitmap(bits, value if iso else values, count, iso=iso, partition=out.partition)
 
 
-class _Search(_Loop):
+class Search(Loop):
     """C grows."""
 
     def __init__(self, program: Growth, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
@@ -324,7 +324,7 @@ class _Search(_Loop):
         self.value: Any = value
 
     def begin(self) -> int:
-        """See `_Loop`."""
+        """See `Loop`."""
         u = self.u
         listed = u.nvals <= self.room
         if listed and u.format == "sparse":
@@ -336,11 +336,11 @@ class _Search(_Loop):
         return LISTING if listed and expected_edges(u, self.A, not self.transposed) <= limit else PULLING
 
     def write(self, entries: int) -> None:
-        """See `_Loop`."""
+        """See `Loop`."""
         self.out.set_bitmap(self.out.present, self.out.values, entries)
 
 
-class _Relaxation(_Loop):
+class Relaxation(Loop):
     """C's values go one way; pushes alone."""
 
     def __init__(self, program: Lowering, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
@@ -352,12 +352,12 @@ class _Relaxation(_Loop):
         self.padding = out.padding
 
     def begin(self) -> int:
-        """See `_Loop`."""
+        """See `Loop`."""
         self.first = self.u.indices.astype(self.width, copy=False)  # as in a search
         self.device.clear(self.memory[self.begins[1]:])  # nothing is marked
         return MAKING
 
     def write(self, entries: int) -> None:
-        """See `_Loop`."""
+        """See `Loop`."""
         if self.out.format != "full":
             self.out.set_bitmap(self.out.present, self.out.values, entries, padding=self.padding)

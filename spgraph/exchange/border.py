@@ -24,7 +24,7 @@ from spgraph.exchange.payload import decode, encode, form, values_in
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.partition import Partition
 
-__all__ = ["Border", "border_of", "sharing_of"]
+__all__ = ["Border", "border_of", "sharing_of", "single_value"]
 
 
 class Border:
@@ -126,7 +126,7 @@ class Border:
     def share(self, u: VectorParts, listed: bool) -> list[VectorBlock]:
         """u on each part as far as its rows look at it: a list for a push if `listed`, else a bitmap for a pull."""
         group = self.group
-        strategy, single = group.exchange(), _single(u)
+        strategy, single = group.exchange(), single_value(u)
         if self.direct is not None and strategy != "broadcast" and (not listed or self.direct.lists.fit):
             return self.direct.share(u, listed, single)
         sent: list[list[tuple]] = []
@@ -325,7 +325,7 @@ def _renumbered(device: Any, piece: MatrixBlock, layout: Any, first: int, own: i
     return block
 
 
-def _single(u: VectorParts) -> np.ndarray | None:
+def single_value(u: VectorParts) -> np.ndarray | None:
     """The one value of all entries of u, on all parts, if that is known."""
     facts = [b"" if not piece.nvals else piece.values.tobytes() if piece.iso else None for piece in u.pieces]
     found = {fact for fact in u.device.transport.gather(facts) if fact != b""}

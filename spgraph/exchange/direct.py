@@ -88,7 +88,7 @@ class Direct:
 
     # ---- bitmaps and full vectors ---------------------------------------------------
     @cached_property
-    def _given(self) -> list[tuple]:
+    def given(self) -> list[tuple]:
         """For each part: the lists of what it lends to the others, one after the other, and where each begins."""
         border = self.border
         found = []
@@ -105,7 +105,7 @@ class Direct:
         return found
 
     @cached_property
-    def _places(self) -> list[tuple]:
+    def places(self) -> list[tuple]:
         """For each part: the columns' ends by owner, where the owners' bits begin, and how many words these are."""
         border = self.border
         found = []
@@ -150,11 +150,11 @@ class Direct:
             return found
         arrays: list[Any] = []
         tables: list[Any] = []
-        for (_, device), (_, _, total, _) in zip(self._parts, self._places):
+        for (_, device), (_, _, total, _) in zip(self._parts, self.places):
             with device:
                 arrays.append(device.xp.zeros(max(total, 1), np.uint32))
         for part, device in self._parts:
-            at = [device.pointer(arrays[q]) + 4 * self._places[q][3][part] for q in self._others(part)]
+            at = [device.pointer(arrays[q]) + 4 * self.places[q][3][part] for q in self._others(part)]
             with device:
                 tables.append(device.xp.asarray(np.array(at, np.uint64)))
         self._own.bits[self._own.turn] = arrays, tables
@@ -175,10 +175,10 @@ class Direct:
         arrays, to_values = self._rooms_for_all(u.dtype if valued else None)
         bits, to_bits = ([NOTHING] * len(arrays), to_values) if full else self._rooms_for_bits()
         beside = full and valued and transport.linked and (
-            max(lists.size for lists, _ in self._given) * u.dtype.itemsize > BESIDE)
+            max(lists.size for lists, _ in self.given) * u.dtype.itemsize > BESIDE)
         if moves:
             for a, (device, piece) in enumerate(u.on_each()):
-                lists, firsts = self._given[a]
+                lists, firsts = self.given[a]
                 kernel = self._kernel(device, "exchange.give_all", VALUES=valued, U_FULL=full,
                                       LACKS=piece.format != "full", UNTOLD=True)
                 with device.messages() if beside else nullcontext():
@@ -203,7 +203,7 @@ class Direct:
                     device.copy_into(values, border.begins[a][part], own)
                 ext.set_full(values, iso=not valued)
                 continue
-            ends, words, _, _ = self._places[a]
+            ends, words, _, _ = self.places[a]
             present = device.xp.empty(block.ncols, np.uint8)
             kernel = self._kernel(device, "exchange.arrange", VALUES=valued, LACKS=piece.format != "full")
             later = kernel(block.ncols, (NOTHING if piece.format == "full" else piece.present,

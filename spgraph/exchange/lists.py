@@ -76,13 +76,13 @@ class Lists:
         return [(part, group.devices[part]) for part in group.mine]
 
     @cached_property
-    def _orders(self) -> list[list[int]]:
+    def orders(self) -> list[list[int]]:
         """For each part all parts in circular order, itself first."""
         parts = self.border.group.parts
         return [[(part + distance) % parts for distance in range(parts)] for part, _ in self._parts]
 
     @cached_property
-    def _numbers(self) -> list[Any]:
+    def numbers(self) -> list[Any]:
         """For each part what `exchange.give_list` calls numbers."""
         border, transport = self.border, self.border.group.transport
         sent: list[list[tuple]] = []
@@ -98,7 +98,7 @@ class Lists:
         dtype = index_dtype(max(max(block.ncols, block.nrows) for block in border.blocks))
         found = []
         for a, (part, device) in enumerate(self._parts):
-            others, own = self._orders[a][1:], border.layout.count(part)
+            others, own = self.orders[a][1:], border.layout.count(part)
             with device:
                 xp = device.xp
                 if border.duplicate == "all":
@@ -121,7 +121,7 @@ class Lists:
         key = own.turn, dtype if valued else None
         sizes = own.sizes.get(key)
         if sizes is None or any(size < wanted for size, wanted in zip(sizes, most)):
-            numbers = self._numbers
+            numbers = self.numbers
             widths = [block.ncols for block in self.border.blocks]
             sizes = [min(_power(max(pair)), width) for *pair, width in zip(most, sizes or most, widths)]
             own.sizes[key] = sizes
@@ -134,7 +134,7 @@ class Lists:
                     values = empty(size if valued else 0, dtype)
                     arrays.append((empty(size, table.dtype), values, empty(size, self._sums), end))
             addresses: list[tuple] = []
-            for (_, device), order in zip(self._parts, self._orders):
+            for (_, device), order in zip(self._parts, self.orders):
                 tables = [np.array([device.pointer(arrays[q][k]) for q in order], np.uint64) for k in range(4)]
                 with device:
                     addresses.append(tuple(device.xp.asarray(table) for table in tables))
@@ -192,14 +192,14 @@ class Lists:
 
     def _start(self, a: int, device: Any, piece: VectorBlock, count: int, valued: bool, addresses: tuple) -> list:
         """Give what one part has; for each launch who gets something by it, and what will say how much."""
-        border, order = self.border, self._orders[a]
+        border, order = self.border, self.orders[a]
         key = "exchange.give_list", valued, border.duplicate, self._sums
         kernel = device.kernels.get(key)
         if kernel is None:
             consts = {"VALUES": valued, "ALL": border.duplicate == "all", "SUMS": C_TYPES[self._sums.name]}
             kernel = device.kernels[key] = device.kernel(key[0], consts, {})
         to_indices, to_values, to_prefix, to_end = addresses
-        args = (piece.indices, piece.values if valued else NOTHING, NOTHING, self._numbers[a],
+        args = (piece.indices, piece.values if valued else NOTHING, NOTHING, self.numbers[a],
                 border.blocks[a].oriented(True).indptr, border.begins[a][order[0]], len(order) - 1)
         return [
             (order[first : first + SIDES], kernel(count, (*args, first, to_indices, to_values, to_prefix, to_end)))
@@ -224,7 +224,7 @@ class Lists:
     def _tell(self, u: VectorParts, valued: bool) -> None:
         border = self.border
         for a, (part, (_, piece)) in enumerate(zip(border.group.mine, u.on_each())):
-            others, numbers, count = self._orders[a][1:], self._numbers[a], piece.nvals
+            others, numbers, count = self.orders[a][1:], self.numbers[a], piece.nvals
             item = numbers.dtype.itemsize + self._sums.itemsize + (u.dtype.itemsize if valued else 0)
             lengths = numbers.reshape(-1, len(others), 1 if border.duplicate == "all" else 2)[..., -1]
             for d, q in enumerate(others):

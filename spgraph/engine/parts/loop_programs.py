@@ -42,8 +42,8 @@ class _Room:
         device: Any = block.device
         self.block, self.device = block, device
         xp, lists, columns = device.xp, direct_of(border).lists, block.oriented(True)
-        self.numbers, self.begin = lists._numbers[a], columns.indptr
-        self.order = lists._orders[a]
+        self.numbers, self.begin = lists.numbers[a], columns.indptr
+        self.order = lists.orders[a]
         self.others = len(self.order) - 1
         self.first_at, self.own_at = border.begins[a][self.order[0]], border.begins[a][self.part]
         self.everything = border.duplicate == "all"
@@ -126,9 +126,9 @@ class Growth(_OfPart, alone.Growth):
         device: Any = block.device
         xp, direct = device.xp, direct_of(border)
         self.value = xp.zeros(1, out.dtype)  # of all entries of u
-        self._ends, self._words, total, self._firsts = direct._places[a]
+        self._ends, self._words, total, self._firsts = direct.places[a]
         self._bits, self._bytes = xp.zeros(max(total, 1), np.uint32), xp.empty(block.ncols, np.uint8)
-        self._lent, self._lent_firsts = direct._given[a]
+        self._lent, self._lent_firsts = direct.given[a]
         self._to_bits: Any = None
         self._give_bits = alone.loop_kernel(device, "exchange.give_all", ("parts",), VALUES=False, U_FULL=False,
                                              LACKS=True, **PARTED)

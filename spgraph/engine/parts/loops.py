@@ -27,13 +27,13 @@ from spgraph.engine import loops_cuda
 from spgraph.engine.loops_cuda import FEW, HEARD, LIMIT, PATIENCE, PROGRESS, RETURNS, STEADY, WORDS, Done
 from spgraph.engine.operators import settles
 from spgraph.engine.parts.loop_programs import MOST_PARTS, PUSHES, Growth, Lowering, introduce
-from spgraph.engine.parts.products import _scattered_by
+from spgraph.engine.parts.products import scattered_by
 from spgraph.engine.plan import GPU_COSTS, push_limit
 from spgraph.engine.product import Filter, occupied_rows, term_of
 from spgraph.engine.products_cuda import is_monotone
 from spgraph.engine.queues_cuda import pad
 from spgraph.engine.vector_products import KEPT
-from spgraph.exchange.border import Border, _single, sharing_of
+from spgraph.exchange.border import Border, sharing_of, single_value
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
@@ -56,7 +56,7 @@ def grow(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, sem
         return None
     uses, single = term_of(semiring, flipped, A.dtype, u.dtype).uses, NOTHING
     if "u" in uses:
-        known = _single(u)
+        known = single_value(u)
         if uses & {"a", "i", "k"} or u.dtype != out.dtype or known is None:
             return None
         single = known
@@ -120,7 +120,7 @@ def _border(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, 
             and len(set(group.devices)) == group.parts):
         return None
     if not (A.rows is A.cols and 0 < A.nvals < MOST_EDGES and out.size == u.size == A.nrows == A.ncols <= COUNT_MASK
-            and out.nvals and u.nvals) or _scattered_by(A, transposed) is not None:
+            and out.nvals and u.nvals) or scattered_by(A, transposed) is not None:
         return None
     border = sharing_of(A.oriented(transposed))
     if border.direct is None or not border.can_push or not border.direct.lists.fit:
@@ -133,7 +133,7 @@ def _border(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, 
 
 
 class _Part:
-    """What one part works on; a mixin of `loops_cuda._Loop`."""
+    """What one part works on; a mixin of `loops_cuda.Loop`."""
 
     def start(self: Any, count: int, entries: int, most: int | None, counts: tuple, base: int) -> None:
         """All memory that is needed, and the state: u has so many entries on all parts, C so many."""
@@ -172,9 +172,9 @@ class _Part:
         self._write_all(own, entries, as_list, int(state[1] if as_list else state[2]))
 
 
-class _PartSearch(_Part, loops_cuda._Search):
+class _PartSearch(_Part, loops_cuda.Search):
     def __init__(self, program: Growth, out: VectorBlock, u: VectorBlock, single: np.ndarray):
-        loops_cuda._Loop.__init__(self, program, out.writable_bitmap(), program.room.block, False, u, max(out.size, 1))
+        loops_cuda.Loop.__init__(self, program, out.writable_bitmap(), program.room.block, False, u, max(out.size, 1))
         self.single = single
 
     def start(self, *args: Any) -> None:
@@ -184,7 +184,7 @@ class _PartSearch(_Part, loops_cuda._Search):
             self.program.value[:] = self.device.to_device(self.single)
 
 
-class _PartRelaxation(_Part, loops_cuda._Relaxation):
+class _PartRelaxation(_Part, loops_cuda.Relaxation):
     def __init__(self, program: Lowering, out: VectorBlock, u: VectorBlock, kept: Filter | None, few: int):
         u.to_sparse()
         super().__init__(program, out, program.room.block, False, u, kept, max(out.size, 1), few)

@@ -26,7 +26,7 @@ from spgraph.exchange.border import Border, border_of, sharing_of
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.vector_parts import VectorParts
 
-__all__ = ["mxv"]
+__all__ = ["mxv", "scattered_by"]
 
 
 def mxv(
@@ -59,7 +59,7 @@ def mxv(
         notes = out.empty_pieces(out.dtype)
     how: dict[str, Any] = {"flipped": flipped, "changed_if": changed_if}
     limit = _limit(out, mask, A, transposed, u, semiring, direction)
-    border = None if limit is None else _scattered_by(A, transposed)
+    border = None if limit is None else scattered_by(A, transposed)
     if border is not None:
         _scatter(border, out, mask, masks, accum, replace, u, semiring, notes, how)
     else:
@@ -106,7 +106,7 @@ def _limit(
     return None if u.nvals * (A.nvals / sources) > limit else limit
 
 
-def _scattered_by(A: MatrixParts, transposed: bool) -> Border | None:
+def scattered_by(A: MatrixParts, transposed: bool) -> Border | None:
     """The border of the rows that u selects, if a push should use these; None if those of the output."""
     group = A.device
     duplicate = group.duplicate()
