@@ -24,7 +24,7 @@ __all__ = ["IN_LOOP", "NO_THUNK", "PUSHES", "Growth", "Lowering", "Use", "blocks
 
 ROUNDS, PUSHES = 2, 32  # rounds of a search, or pushes of a long row of them, that are started together
 RELAXATIONS = 8  # pushes of a relaxation likewise
-STATE = struct.Struct("@23q4d")  # `struct Loop`
+STATE = struct.Struct("@24q4d")  # `struct Loop`
 COUNT, PLACES = struct.Struct("@q"), struct.Struct("@PPQ")
 IN_LOOP = {"IN_LOOP": "1"}  # the constant of these kernels, see after.cuh
 

@@ -22,9 +22,9 @@ from spgraph.exchange.direct import Direct
 __all__ = ["MOST_PARTS", "Growth", "Lowering", "direct_of", "introduce"]
 
 MOST_PARTS = 16  # as in after.cuh, and `struct Meeting`
-MEETING_WORDS = 3 + MOST_PARTS + 2 * 4 * MOST_PARTS + MOST_PARTS
-END_AT, PEERS_AT = 2, 3  # words of it
-ROUNDS, PUSHES = 1, 8  # started together: rounds of all kernels, rounds of those that short lists need
+MEETING_WORDS = 4 + MOST_PARTS + 2 * 5 * MOST_PARTS + MOST_PARTS
+ENDS_AT, PEERS_AT = 2, 4  # words of it
+GATES, PUSHES = 2, 12  # gates that are started together: with all kernels of a round, with those that short lists need
 PARTED = {"PARTED": "1"}
 
 
@@ -55,13 +55,14 @@ class _Room:
             leaving = own.astype(np.int64) + xp.maximum(lengths, 0).sum(axis=1)
             self.leaving = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(leaving)])
         self.meeting = xp.zeros(MEETING_WORDS, np.int64)
-        self.columns, self.sums = xp.empty(block.ncols, self.numbers.dtype), xp.empty(block.ncols, np.int64)
-        self.values = xp.empty(1 if dtype is None else block.ncols, np.int8 if dtype is None else dtype)
-        self.to: list[Any] = []  # addresses of columns, sums, values and ends of all parts, in circular order
+        both = 2 * block.ncols  # rooms
+        self.columns, self.sums = xp.empty(both, self.numbers.dtype), xp.empty(both, np.int64)
+        self.values = xp.empty(1 if dtype is None else both, np.int8 if dtype is None else dtype)
+        self.to: list[Any] = []  # addresses of columns, sums, values and ends of all parts, in circular order, of each room
 
     def reset(self) -> None:
         """Nothing has come: a loop that was interrupted may have left something."""
-        self.device.clear(self.meeting[END_AT:END_AT + 1])
+        self.device.clear(self.meeting[ENDS_AT:ENDS_AT + 2])
 
 
 def introduce(programs: list[Any]) -> None:
@@ -73,10 +74,11 @@ def introduce(programs: list[Any]) -> None:
             room.meeting[PEERS_AT:PEERS_AT + len(rooms)] = xp.asarray(
                 np.array([pointer(one.meeting) for one in rooms], np.int64))
             room.meeting[:2] = xp.asarray(np.array([len(rooms), room.part], np.int64))
-            circle = [rooms[q] for q in room.order]
-            at = [[pointer(one.columns) for one in circle], [pointer(one.sums) for one in circle],
-                  [pointer(one.values) for one in circle],
-                  [pointer(one.meeting) + END_AT * one.meeting.itemsize for one in circle]]
+            each = [(one, k) for k in (0, 1) for one in (rooms[q] for q in room.order)]
+            at = [[pointer(one.columns) + k * one.block.ncols * one.columns.itemsize for one, k in each],
+                  [pointer(one.sums) + k * one.block.ncols * one.sums.itemsize for one, k in each],
+                  [pointer(one.values) + k * one.block.ncols * one.values.itemsize for one, k in each],
+                  [pointer(one.meeting) + (ENDS_AT + k) * one.meeting.itemsize for one, k in each]]
             room.to = [xp.asarray(np.array(column, np.uint64)) for column in at]
             program.meet([programs[q] for q in room.order[1:]])
 
@@ -86,7 +88,6 @@ class _OfPart:
 
     room: _Room
     _many: int
-    rounds = ROUNDS
 
     def _set_out(self, border: Border, a: int, dtype: Any, symmetric: bool) -> None:
         """`dtype` is that of values that come with u's entries; None: there are none."""
@@ -112,7 +113,7 @@ class _OfPart:
         """Rounds of what short lists need."""
         give, push = ((function, min(blocks, self._many), threads, place)
                       for function, blocks, threads, place in (give, push))
-        return device.graph([gate, give, gate, push] * PUSHES)
+        return device.graph([gate, push, give] * PUSHES)
 
 
 class Growth(_OfPart, alone.Growth):
@@ -172,11 +173,11 @@ class Growth(_OfPart, alone.Growth):
 
     def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
         gate, _, _, _, give, _, _, _, _, push, *_ = launches
-        return None, device.graph(launches * ROUNDS), self._short(device, gate, give, push)
+        return None, device.graph(launches), self._short(device, gate, give, push)
 
 
 class Lowering(_OfPart, alone.Lowering):
-    """Of a relaxation: gate, give, gate, push."""
+    """Of a relaxation: give, gate, push."""
 
     def __init__(self, border: Border, a: int, out: VectorBlock, semiring: Any, flipped: bool, accum: Any,
                  kept: Filter | None, symmetric: bool):
@@ -194,8 +195,8 @@ class Lowering(_OfPart, alone.Lowering):
                   none if self._full else present, values, bits, 1, lists, none, sums,
                   NO_THUNK if thunk is None else thunk, room.leaving, *self._ids)
         gate, give = self._gate_and_give(loop, lists, first, values)
-        return [gate, give, gate, alone.Use(self._push, 0, pushed, 4 * self._many)]
+        return [give, gate, alone.Use(self._push, 0, pushed, 4 * self._many)]
 
     def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
-        gate, give, _, push = launches
-        return None, device.graph(launches * ROUNDS), self._short(device, gate, give, push)
+        give, gate, push = launches
+        return None, device.graph(launches * GATES), self._short(device, gate, give, push)

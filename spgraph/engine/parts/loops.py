@@ -8,7 +8,7 @@ waits for another but for a moment in a kernel of one warp, and goes on in a lat
 Data encoding: each part has its own entries of u as a list or a bitmap, as on one GPU, and room for what it looks at of
 all of u: a list with the running sum of row lengths, or bits and bytes. A search's u has no values, or one in common; a
 relaxation's are C's when they are given, so that it does, superstep by superstep, what single products do.
-Memory of a part, kept with the border: 13 (17) bytes a column, and a value in relaxations; of a loop: 26 (34) an own
+Memory of a part, kept with the border: 25 (33) bytes a column, and two values in relaxations; of a loop: 26 (34) an own
 vertex. Border values: a column, a running sum of 8 bytes and, in relaxations, a value for each entry and other part
 that looks at it; a bit for each vertex of the border in a pull.
 """
@@ -24,9 +24,9 @@ import numpy as np
 from spgraph import _record, context
 from spgraph.block import VectorBlock
 from spgraph.engine import loops_cuda
-from spgraph.engine.loops_cuda import FEW, HEARD, LIMIT, PATIENCE, PROGRESS, RETURNS, STEADY, WORDS, Done
+from spgraph.engine.loops_cuda import FEW, HEARD, LIMIT, PATIENCE, PROGRESS, PUSHING, RETURNS, STEADY, WORDS, Done
 from spgraph.engine.operators import settles
-from spgraph.engine.parts.loop_programs import MOST_PARTS, PUSHES, Growth, Lowering, introduce
+from spgraph.engine.parts.loop_programs import GATES, MOST_PARTS, PUSHES, Growth, Lowering, introduce
 from spgraph.engine.parts.products import scattered_by
 from spgraph.engine.plan import GPU_COSTS, push_limit
 from spgraph.engine.product import Filter, occupied_rows, term_of
@@ -40,7 +40,7 @@ from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 
 __all__ = ["grow", "relax"]
 
-BEGINNING, MEETING, GIVING = 9, 10, 11  # as in after.cuh
+BEGINNING, MEETING, GIVING_AHEAD = 9, 10, 16  # as in after.cuh
 STEPS_OF_A_RUN = 1 << 32  # numbers that a loop's steps have for themselves
 SILENCE = 60.0  # seconds without a step on any GPU, after which none will come
 NOTHING = np.empty(0, np.uint8)
@@ -158,12 +158,13 @@ class _Part:
         self.turn = BEGINNING
         self.state = (BEGINNING, 0, 0, listed, count, -1, entries, 0, LIMIT if most is None else min(most, LIMIT), 0, 0,
                       size, stored, occupied, sources, self.room, self.apart, self.few)
-        self.meeting = u.nvals, out.nvals, device.pointer(self.program.room.meeting), base
+        room = self.program.room
+        self.meeting = u.nvals, out.nvals, device.pointer(room.meeting), base, room.block.ncols
 
     def supersteps(self: Any) -> int:
         """How many this part has done; all that was started has ended."""
         state = self.device.to_host(self.program.state()[:8])
-        return int(state[7]) + (int(state[0]) == MEETING)
+        return int(state[7]) + (int(state[0]) in (MEETING, GIVING_AHEAD))
 
     def find(self: Any) -> None:
         """C and u become what they are after these."""
@@ -275,8 +276,8 @@ class _Driven:
             self.told = told
             if told & 255 != self.kind:
                 self.kind, self.since = told & 255, told >> 8
-        steady = self.kind == FEW | GIVING and (told >> 8) - self.since >= STEADY
-        gates = 2 * PUSHES if steady else 2
+        steady = self.kind == FEW | PUSHING and (told >> 8) - self.since >= STEADY
+        gates = PUSHES if steady else GATES
         if self.started - words[place + HEARD] < gates and not self.pending.ready():
             self.device.use()
             self.device.start_graph(self.short if steady else self.rounds)

@@ -156,12 +156,15 @@ template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64
 //
 // PARTED: the same in parts on GPUs that see each other (engine/parts/loops.py). Each decides for itself, from what all have found: so all
 // decide the same. After a product a part reports to all (`struct Meeting`), and `queue.gate` goes on where all have; then owners store
-// what others look at of u, say so, and the gate goes on where all have. It waits for a moment only, and tries again in the
-// next round. What lies in a part's room may be overwritten once it has reported: all have read it then, for they had to report, too.
+// what others look at of u, say so, and the gate goes on where all have. A part whose own list is so short that the next product
+// will be a push stores it before it reports, and says so: if all have done that, the gate goes on at once. It waits for a moment only,
+// and tries again in the next round. A part has two rooms for lists, by whether the superstep that reads them is even: those of
+// superstep s are written after all have reported s - 2, when they no longer read what was there. Bits are written when all have
+// reported s - 1. Numbers of supersteps only rise, so one that is larger than what is waited for says that, too.
 #ifdef IN_LOOP
 #define LIST_MASK ((1ull << COUNT_BITS) - 1)
 enum { ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING,
-       BEGINNING, MEETING, GIVING, GIVING_BITS, TAKING, TAKING_BITS, ARRANGING };
+       BEGINNING, MEETING, GIVING, GIVING_BITS, TAKING, TAKING_BITS, ARRANGING, GIVING_AHEAD };
 constexpr int LONG_SHARE = 4;  // as in engine/steps_cuda.py
 #ifndef FEW_EDGES
 #define FEW_EDGES (1 << 16)
@@ -170,11 +173,11 @@ constexpr int LONG_SHARE = 4;  // as in engine/steps_cuda.py
 constexpr int MOST_PARTS = 16;
 struct Report {
     u64 at;  // the step
-    i64 count, edges, entries;
+    i64 count, edges, entries, gave;  // gave: whether the list is where others need it
 };
 struct Meeting {
     i64 parts, part;
-    u64 end;                         // of the list that others make here: edges << COUNT_BITS | entries
+    u64 ends[2];                     // of the lists that others make here: edges << COUNT_BITS | entries
     i64 peers[MOST_PARTS];           // addresses of all parts' meetings
     Report reports[2][MOST_PARTS];   // from each part, of steps in turn
     u64 given[MOST_PARTS];           // the step for which each part has given what it has
@@ -190,6 +193,7 @@ struct Loop {
     i64 host;                           // address of the result's place in the host's memory
     i64 own, own_entries;               // of a part: of u and of C
     i64 meeting, base;                  // address of its `struct Meeting`; the number of step 0
+    i64 columns;                        // entries of a list that others make
     double push, pull, stop, look;      // costs, see engine.plan.push_limit; `look`: of all rows
 
     // Edges of u beyond which pulling is cheaper; an entry of C is done at the first that is found.
@@ -206,47 +210,71 @@ struct Loop {
     DEVICE bool pushes_next() const {
         return (edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1))) <= limit();
     }
-    // This part has done a product: all hear what it has found.
+    // This part has done a product. `edges` is of its own list until all meet.
     DEVICE void next(i64 found, i64 leaving, i64 entries_now, bool listed) {
-        Meeting& here = at();
         own = found;
         own_entries = entries_now;
         as_list = listed;
-        poke(&here.end, 0);
+        edges = leaving;
+        poke(&at().ends[steps & 1], 0);
+        const bool ahead = listed && steps + 1 != most
+            && (few >= 0 ? leaving <= few : (double)leaving * (double)at().parts <= limit());
+        if (ahead && found) turn = GIVING_AHEAD;
+        else announce(ahead);
+    }
+    // All hear what it has found.
+    DEVICE void announce(bool gave) {
+        const Meeting& here = at();
         for (int q = 0; q < here.parts; q++) {
-            volatile Report& report = ((Meeting*)here.peers[q])->reports[steps & 1][here.part];
-            report.count = found;
-            report.edges = leaving;
-            report.entries = entries_now;
+            Meeting& there = *(Meeting*)here.peers[q];
+            volatile Report& report = there.reports[steps & 1][here.part];
+            report.count = own;
+            report.edges = edges;
+            report.entries = own_entries;
+            report.gave = gave;
+            if (gave) poke(&there.given[here.part], now() + 1);
         }
         __threadfence_system();
         for (int q = 0; q < here.parts; q++) poke(&((Meeting*)here.peers[q])->reports[steps & 1][here.part].at, now());
         turn = MEETING;
     }
+    // The superstep whose list is given now.
+    DEVICE i64 giving() const { return steps + (turn == GIVING_AHEAD); }
     // This part has stored what others look at.
     DEVICE void given(i64 then) {
-        Meeting& here = at();
         __threadfence_system();
+        if (turn == GIVING_AHEAD) {
+            announce(true);
+            return;
+        }
+        const Meeting& here = at();
         for (int q = 0; q < here.parts; q++) poke(&((Meeting*)here.peers[q])->given[here.part], now());
         turn = then;
     }
-    // All parts have done the product.
-    DEVICE void meet() {
+    // All parts have done the product. Whether all lists are where they are needed.
+    DEVICE bool meet() {
         const Meeting& here = at();
+        const volatile Report* const reports = here.reports[steps & 1];
         total += count;
         count = edges = entries = 0;
+        bool all = true;
         for (int q = 0; q < here.parts; q++) {
-            const volatile Report& report = here.reports[steps & 1][q];
-            count += report.count;
-            edges = edges < 0 || report.edges < 0 ? -1 : edges + report.edges;
-            entries += report.entries;
+            count += reports[q].count;
+            edges = edges < 0 || reports[q].edges < 0 ? -1 : edges + reports[q].edges;
+            entries += reports[q].entries;
+            all = all && reports[q].gave;
         }
         steps++;
         if (count == 0 || steps == most) turn = ENDED;
         else choose(as_list);
+        if (turn == GIVING && reports[here.part].gave) turn = TAKING;
+        return all && turn == TAKING;
     }
+    // The host need not tell apart how far a list is on its way.
+    DEVICE i64 kind() const { return turn == GIVING || turn == TAKING ? PUSHING : turn; }
     DEVICE i64 mine() const { return own; }
 #else
+    DEVICE i64 kind() const { return turn; }
     DEVICE i64 mine() const { return count; }
 #endif
     // Whose turn it is, after u's edges or their number have changed. A bitmap that was `listed` is there in both forms.
@@ -313,7 +341,7 @@ DEVICE bool first_thread() { return blockIdx.x == 0 && threadIdx.x == 0; }
 template <class A> DEVICE void tell(const A& a, const Loop& loop) {
     volatile u64* host = a.host;
     if (loop.turn != ENDED) {
-        host[5] = (u64)(loop.steps << 8 | (i64)loop.leads_on() << 7 | loop.turn);
+        host[5] = (u64)(loop.steps << 8 | (i64)loop.leads_on() << 7 | loop.kind());
         return;
     }
 #ifdef PARTED

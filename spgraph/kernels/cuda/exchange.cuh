@@ -15,7 +15,10 @@
 // (edges << COUNT_BITS | entries).
 #ifdef IN_LOOP
 constexpr int SIDES = MOST_PARTS;
-DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == GIVING; }
+DEVICE bool has_turn(Loop& loop) {
+    const i64 turn = peek(&loop.turn);
+    return turn == GIVING || turn == GIVING_AHEAD;
+}
 #else
 constexpr int SIDES = 6;
 #endif
@@ -46,8 +49,13 @@ KERNEL {
 #ifdef IN_LOOP
     if (threadIdx.x == 0) {
         Args& now = const_cast<Args&>(a);
+        const i64 room = (loop.giving() & 1) * (a.others + 1);
         now.n = loop.mine();
         now.fidx += loop.list * loop.room;
+        now.to_idx += room;
+        now.to_prefix += room;
+        now.to_length += room;
+        if constexpr (VALUES) now.to_vals += room;
     }
     __syncthreads();
 #endif
@@ -96,7 +104,7 @@ KERNEL {
                     if constexpr (VALUES) {
                         const i64 q = start + k * BLOCK + threadIdx.x;
 #ifdef IN_LOOP  // the first list has values of its own, then they are C's
-                        const E_fvals value = loop.steps ? look(a.cvals, vertex[k]) : look(a.fvals, q);
+                        const E_fvals value = loop.giving() ? look(a.cvals, vertex[k]) : look(a.fvals, q);
 #else
                         const E_fvals value = look(a.fvals, q);
 #endif

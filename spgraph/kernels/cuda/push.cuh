@@ -324,9 +324,13 @@ KERNEL {
     if (threadIdx.x == 0) {
         Args& now = const_cast<Args&>(a);
 #ifdef PARTED
-        const u64 came = peek(&loop.at().end);
+        const i64 room = loop.steps & 1;
+        const u64 came = peek(&loop.at().ends[room]);
         now.n = (i64)(came & LIST_MASK);
         now.edges = (i64)(came >> COUNT_BITS);
+        now.fidx += room * loop.columns;
+        now.prefix += room * loop.columns;
+        if constexpr (READS_U && !U_ISO) now.fvals += room * loop.columns;
 #else
         now.n = loop.count;
         now.edges = loop.edges;

@@ -201,7 +201,7 @@ DEVICE bool has_turn(Loop& loop) {
     return turn == BEGINNING || turn == MEETING || turn == TAKING || turn == TAKING_BITS;
 }
 #ifdef __CUDA_ARCH__
-constexpr int LOOKS = 1000;  // some 0.5 ms
+constexpr int LOOKS = 1000;
 #else
 constexpr int LOOKS = 1;
 #endif
@@ -213,16 +213,19 @@ KERNEL {
     if (turn != BEGINNING) {
         const u64* place = turn == MEETING ? &here.reports[loop.steps & 1][lane()].at : here.given + lane();
         const u64 now = loop.now();
-        bool there = lane() >= here.parts || peek(place) == now;
-        for (int k = 0; k < LOOKS && !__all_sync(FULL_WARP, there); k++) there = there || peek(place) == now;
+        bool there = lane() >= here.parts || peek(place) >= now;
+        for (int k = 0; k < LOOKS && !__all_sync(FULL_WARP, there); k++) there = there || peek(place) >= now;
         all = __all_sync(FULL_WARP, there);
         __threadfence_system();
+        __syncwarp();  // the first lane reads what others have heard of
     }
     if (!all || lane()) return;
-    const i64 edges = (i64)(peek(&here.end) >> COUNT_BITS);
+    bool lists = turn == TAKING;
     if (turn == BEGINNING) loop.choose(loop.as_list);
-    else if (turn == MEETING) loop.meet();
+    else if (turn == MEETING) lists = loop.meet();
     else if (turn == TAKING_BITS) loop.turn = ARRANGING;
-    else loop.turn = edges * LONG_SHARE >= a.n && loop.few < 0 && !loop.leads_on() ? CLEARING_MARKS : PUSHING;
     if (turn == BEGINNING || turn == MEETING) tell(a, loop);
+    if (!lists) return;
+    const i64 edges = (i64)(peek(&here.ends[loop.steps & 1]) >> COUNT_BITS);
+    loop.turn = edges * LONG_SHARE >= a.n && loop.few < 0 && !loop.leads_on() ? CLEARING_MARKS : PUSHING;
 }
