@@ -182,7 +182,7 @@ class Loop:
         self.thunk: Any = None
         self.own: Any = None  # u's values, if these are to be compared with C's
         self.state: tuple = ()
-        self.meeting = (0,) * 5  # of a part: own entries of u and C, where it meets others, the number of step 0, columns
+        self.meeting = (0,) * 5  # of a part: own entries of u and C, where it meets others, number of step 0, columns
         self._changing: tuple = ()
 
     def changing(self) -> tuple:

@@ -58,7 +58,7 @@ class _Room:
         both = 2 * block.ncols  # rooms
         self.columns, self.sums = xp.empty(both, self.numbers.dtype), xp.empty(both, np.int64)
         self.values = xp.empty(1 if dtype is None else both, np.int8 if dtype is None else dtype)
-        self.to: list[Any] = []  # addresses of columns, sums, values and ends of all parts, in circular order, of each room
+        self.to: list[Any] = []  # addresses of all columns, sums, values, ends of the first rooms and the second, in circular order
 
     def reset(self) -> None:
         """Nothing has come: a loop that was interrupted may have left something."""
