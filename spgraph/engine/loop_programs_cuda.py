@@ -158,18 +158,18 @@ class Growth(Program):
         """See `Program`."""
         lists, sums, bits, first, present, values, *_ = loop.changing()
         begin, indices, entries = self._rows
-        none, size, words, most = EMPTY_BITS, loop.out.size, loop.apart // 4, 8 * self._many
+        none, size, words, many = EMPTY_BITS, loop.out.size, loop.apart // 16, self._many
         listing, clear, spread, push, mark, pull = self._kernels
         pushed = (sums, 0, begin, lists, values, indices, entries, none, none, present, values, bits, 1, lists, none,
                   sums, NO_THUNK, begin, *self._ids)
         pulled = (*self._columns, bits, values, present, none, present, values, none, bits, none, *self._column_ids)
         return [
-            Use(listing, size, (begin, bits, none, lists, none, sums), blocks_of(size // 16, most)),
-            Use(clear, words, (bits,), blocks_of(words, most)),
-            Use(spread, 0, (lists, bits), blocks_of(loop.room, most // 2)),
-            Use(push, 0, pushed, most // 2),
-            Use(mark, 0, pushed, most // 2),
-            Use(pull, size, pulled, blocks_of(size, most)),
+            Use(listing, size, (begin, bits, none, lists, none, sums), blocks_of(size // 16, 8 * many)),
+            Use(clear, words, (bits,), blocks_of(words, 2 * many)),
+            Use(spread, 0, (lists, bits), blocks_of(loop.room, 2 * many)),
+            Use(push, 0, pushed, 4 * many),
+            Use(mark, 0, pushed, 4 * many),
+            Use(pull, size, pulled, blocks_of(size, 8 * many)),
             Use(self._make, 0, (begin, first, none, lists, none, sums, NO_THUNK), self._many),
         ]
 

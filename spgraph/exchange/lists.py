@@ -66,7 +66,7 @@ class Lists:
         return all(block.ncols <= COUNT_MASK and block.nvals < MOST_EDGES for block in self.border.blocks)
 
     @cached_property
-    def _sums(self) -> Any:
+    def sums(self) -> Any:
         """Type of the running sums."""
         return index_dtype(max(block.nvals for block in self.border.blocks))
 
@@ -132,7 +132,7 @@ class Lists:
                     empty = device.xp.empty
                     end = device.xp.zeros(1, np.uint64)
                     values = empty(size if valued else 0, dtype)
-                    arrays.append((empty(size, table.dtype), values, empty(size, self._sums), end))
+                    arrays.append((empty(size, table.dtype), values, empty(size, self.sums), end))
             addresses: list[tuple] = []
             for (_, device), order in zip(self._parts, self.orders):
                 tables = [np.array([device.pointer(arrays[q][k]) for q in order], np.uint64) for k in range(4)]
@@ -193,10 +193,10 @@ class Lists:
     def _start(self, a: int, device: Any, piece: VectorBlock, count: int, valued: bool, addresses: tuple) -> list:
         """Give what one part has; for each launch who gets something by it, and what will say how much."""
         border, order = self.border, self.orders[a]
-        key = "exchange.give_list", valued, border.duplicate, self._sums
+        key = "exchange.give_list", valued, border.duplicate, self.sums
         kernel = device.kernels.get(key)
         if kernel is None:
-            consts = {"VALUES": valued, "ALL": border.duplicate == "all", "SUMS": C_TYPES[self._sums.name]}
+            consts = {"VALUES": valued, "ALL": border.duplicate == "all", "SUMS": C_TYPES[self.sums.name]}
             kernel = device.kernels[key] = device.kernel(key[0], consts, {})
         to_indices, to_values, to_prefix, to_end = addresses
         args = (piece.indices, piece.values if valued else NOTHING, NOTHING, self.numbers[a],
@@ -225,7 +225,7 @@ class Lists:
         border = self.border
         for a, (part, (_, piece)) in enumerate(zip(border.group.mine, u.on_each())):
             others, numbers, count = self.orders[a][1:], self.numbers[a], piece.nvals
-            item = numbers.dtype.itemsize + self._sums.itemsize + (u.dtype.itemsize if valued else 0)
+            item = numbers.dtype.itemsize + self.sums.itemsize + (u.dtype.itemsize if valued else 0)
             lengths = numbers.reshape(-1, len(others), 1 if border.duplicate == "all" else 2)[..., -1]
             for d, q in enumerate(others):
                 sent = int((lengths[piece.indices, d] > 0).sum()) if count else 0

@@ -56,9 +56,9 @@ class _Room:
             self.leaving = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(leaving)])
         self.meeting = xp.zeros(MEETING_WORDS, np.int64)
         both = 2 * block.ncols  # rooms
-        self.columns, self.sums = xp.empty(both, self.numbers.dtype), xp.empty(both, np.int64)
+        self.columns, self.sums = xp.empty(both, self.numbers.dtype), xp.empty(both, lists.sums)
         self.values = xp.empty(1 if dtype is None else both, np.int8 if dtype is None else dtype)
-        self.to: list[Any] = []  # addresses of all columns, sums, values, ends of the first rooms and the second, in circular order
+        self.to: list[Any] = []  # addresses of the first rooms and of the second, in circular order
 
     def reset(self) -> None:
         """Nothing has come: a loop that was interrupted may have left something."""
@@ -94,8 +94,9 @@ class _OfPart:
         self.room = _Room(border, a, dtype, symmetric)
         device, everything, valued = self.room.device, self.room.everything, dtype is not None
         self._valued = valued
-        self._give = alone.loop_kernel(device, "exchange.give_list", ("parts", everything, dtype), VALUES=valued,
-                                        ALL=everything, SUMS=C_TYPES["int64"], **PARTED)
+        self._give = alone.loop_kernel(device, "exchange.give_list",
+                                        ("parts", everything, dtype, self.room.sums.dtype), VALUES=valued,
+                                        ALL=everything, SUMS=C_TYPES[self.room.sums.dtype.name], **PARTED)
         self._gate = alone.loop_kernel(device, "queue.gate", ("parts",), **PARTED)
 
     def meet(self, others: list[Any]) -> None:
@@ -143,7 +144,7 @@ class Growth(_OfPart, alone.Growth):
     def uses(self, loop: Any) -> list[Any]:
         """See `engine.loop_programs_cuda`."""
         lists, sums, bits, _, present, values, *_ = loop.changing()
-        use, none, most, size, room = alone.Use, EMPTY_BITS, 8 * self._many, loop.out.size, self.room
+        use, none, many, size, room = alone.Use, EMPTY_BITS, self._many, loop.out.size, self.room
         blocks, ncols, lent = alone.blocks_of, self.room.block.ncols, self._lent
         begin, indices, entries = self._rows
         listing, clear, spread, push, mark, pull = self._kernels
@@ -152,23 +153,23 @@ class Growth(_OfPart, alone.Growth):
         pulled = (*self._columns, self._bytes, self.value, present, none, present, values, none, bits, none,
                   *self._column_ids)
         gate, give = self._gate_and_give(loop, lists, none, none)
-        words = loop.apart // 4
-        clearing = use(clear, words, (bits,), blocks(words, most))
+        words = loop.apart // 16
+        clearing = use(clear, words, (bits,), blocks(words, 2 * many))
         given = (lent, self._lent_firsts, room.others, bits, none, none, self._to_bits)
         arranged = (bits, none, size, room.own_at, self._ends, self._words, self._bits, self._bytes, none)
         return [
             gate,
-            use(listing, size, (room.leaving, bits, none, lists, none, sums), blocks(size // 16, most)),
+            use(listing, size, (room.leaving, bits, none, lists, none, sums), blocks(size // 16, 8 * many)),
             clearing,
-            use(spread, 0, (lists, bits), blocks(loop.room, most // 2)),
+            use(spread, 0, (lists, bits), blocks(loop.room, 2 * many)),
             give,
-            use(self._give_bits, lent.size, given, blocks(lent.size, most)),
+            use(self._give_bits, lent.size, given, blocks(lent.size // 8, 4 * many)),
             gate,
-            use(self._arrange, ncols, arranged, blocks(ncols, most)),
+            use(self._arrange, ncols, arranged, blocks(ncols // 16, 4 * many)),
             clearing,
-            use(push, 0, pushed, most // 2),
-            use(mark, 0, pushed, most // 2),
-            use(pull, size, pulled, blocks(size, most)),
+            use(push, 0, pushed, 4 * many),
+            use(mark, 0, pushed, 4 * many),
+            use(pull, size, pulled, blocks(size, 8 * many)),
         ]
 
     def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:

@@ -8,7 +8,7 @@ waits for another but for a moment in a kernel of one warp, and goes on in a lat
 Data encoding: each part has its own entries of u as a list or a bitmap, as on one GPU, and room for what it looks at of
 all of u: a list with the running sum of row lengths, or bits and bytes. A search's u has no values, or one in common; a
 relaxation's are C's when they are given, so that it does, superstep by superstep, what single products do.
-Memory of a part, kept with the border: 25 (33) bytes a column, and two values in relaxations; of a loop: 26 (34) an own
+Memory of a part, kept with the border: 17 (33) bytes a column, and two values in relaxations; of a loop: 26 (34) an own
 vertex. Border values: a column, a running sum of 8 bytes and, in relaxations, a value for each entry and other part
 that looks at it; a bit for each vertex of the border in a pull.
 """

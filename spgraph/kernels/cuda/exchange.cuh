@@ -128,6 +128,12 @@ KERNEL {
 // Entries of a bitmap or a full vector at lists of local numbers, one after the other; the d-th, from firsts[d] on, a
 // multiple of 32, goes to the d-th other device: its values and, unless all devices' entries are there (U_FULL), bits that
 // say which of them mean something; LACKS: some of these are not. Lists are filled up with -1. Items are their places.
+constexpr int WORDS = 8;
+DEVICE i64 receiver(const Args& a, i64 at) {
+    i64 d = 0;
+    while (d + 1 < a.others && at >= load(a.firsts + d + 1)) d++;
+    return d;
+}
 #ifdef IN_LOOP
 DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == GIVING_BITS; }
 #endif
@@ -136,19 +142,31 @@ KERNEL {
     if (threadIdx.x == 0) const_cast<Args&>(a).present += loop.bits * loop.apart;
     __syncthreads();
 #endif
-    for (i64 first = 32 * item(32); first < a.n; first += 32 * items(32)) {
-        i64 d = 0;
-        while (d + 1 < a.others && first >= load(a.firsts + d + 1)) d++;
-        const i64 k = first - load(a.firsts + d) + lane();
-        const i64 v = (i64)load(a.lent + first + lane());
-        bool there = v >= 0;
-        if constexpr (!U_FULL) {
-            if constexpr (LACKS) there = there && load(a.present + v) != 0;
-            const u32 word = __ballot_sync(FULL_WARP, there);
-            if (lane() == 0) ((u32*)load(a.to_bits + d))[k >> 5] = word;
+    for (i64 first = 32 * WORDS * item(32); first < a.n; first += 32 * WORDS * items(32)) {
+        u32 word = 0;  // a lane's of the words that go together
+#pragma unroll
+        for (int w = 0; w < WORDS; w++) {
+            const i64 at = first + 32 * w;
+            if (at >= a.n) break;
+            const i64 v = (i64)load(a.lent + at + lane());
+            bool there = v >= 0;
+            if constexpr (!U_FULL) {
+                if constexpr (LACKS) there = there && load(a.present + v) != 0;
+                const u32 bits = __ballot_sync(FULL_WARP, there);
+                if (lane() == w) word = bits;
+            }
+            if constexpr (VALUES) {
+                const i64 d = receiver(a, at);
+                if (there) ((E_vals*)load(a.to_vals + d))[at - load(a.firsts + d) + lane()] = look(a.vals, v);
+            }
         }
-        if constexpr (VALUES)
-            if (there) ((E_vals*)load(a.to_vals + d))[k] = look(a.vals, v);
+        if constexpr (!U_FULL) {
+            const i64 at = first + 32 * lane();
+            if (lane() < WORDS && at < a.n) {
+                const i64 d = receiver(a, at);
+                ((u32*)load(a.to_bits + d))[(at - load(a.firsts + d)) >> 5] = word;
+            }
+        }
     }
 #ifdef IN_LOOP
     turn_over(a, loop, [](Loop& loop, u64, i64) { loop.given(TAKING_BITS); });
@@ -157,7 +175,74 @@ KERNEL {
 
 //== arrange(present, vals, own, at, ends, words, bits, opresent, ovals) returns=1
 // What has come put in order: own entries copied to columns from `at` on, the bits of proxies made bytes. Columns up to
-// ends[q] are those of the q-th owner, whose bits begin at words[q] (own ones: -1). Returns the number of entries.
+// ends[q] are those of the q-th owner, whose bits begin at words[q] (own ones: -1). Returns the number of entries. Without values
+// a lane does SPAN columns at once where they are of one owner.
+constexpr int SPAN = 16;
+// The q-th owner has column: which, and the column's number there.
+struct Place {
+    i64 q, k;
+};
+DEVICE Place place_of(const Args& a, i64 column) {
+    i64 q = 0;
+    while (column >= load(a.ends + q)) q++;
+    return {q, column - (q ? load(a.ends + q - 1) : 0)};
+}
+DEVICE bool is_there(const Args& a, i64 column) {
+    const i64 v = column - a.at;
+    if (v >= 0 && v < a.own) return !LACKS || load(a.present + v) != 0;
+    const Place place = place_of(a, column);
+    return load(a.bits + load(a.words + place.q) + (place.k >> 5)) >> (place.k & 31) & 1u;
+}
+// Columns first.. as bytes of 0 and 1, where they are of one owner.
+DEVICE bool bytes_of(const Args& a, i64 first, u32 (&bytes)[SPAN / 4]) {
+    const i64 v = first - a.at;
+    if (v >= 3 && v + SPAN + 3 <= a.own) {  // words lie within the array
+        if constexpr (LACKS) {
+            const u64 address = (u64)(a.present + v);
+            const u32* words = (const u32*)(address & ~(u64)3);
+            const u32 shift = 8 * (u32)(address & 3);
+            u32 low = load(words);
+#pragma unroll
+            for (int k = 0; k < SPAN / 4; k++) {
+                const u32 high = shift || k + 1 < SPAN / 4 ? load(words + k + 1) : 0;
+                bytes[k] = __funnelshift_r(low, high, shift);
+                low = high;
+            }
+        } else {
+            for (int k = 0; k < SPAN / 4; k++) bytes[k] = 0x01010101u;
+        }
+        return true;
+    }
+    if (v + SPAN > 0 && v < a.own) return false;
+    const Place place = place_of(a, first);
+    if (first + SPAN > load(a.ends + place.q)) return false;
+    const u32* words = a.bits + load(a.words + place.q) + (place.k >> 5);
+    const u32 shift = (u32)(place.k & 31);
+    const u32 bits = __funnelshift_r(load(words), shift > 32 - SPAN ? load(words + 1) : 0, shift);
+#pragma unroll
+    for (int k = 0; k < SPAN / 4; k++) bytes[k] = (bits >> 4 * k & 15) * 0x00204081u & 0x01010101u;
+    return true;
+}
+DEVICE i64 arrange_bytes(const Args& a) {
+    const i64 spans = (a.n + SPAN - 1) / SPAN;
+    i64 count = 0;
+    for (i64 span = thread_number(); span < spans; span += thread_count()) {
+        const i64 first = SPAN * span;
+        u32 bytes[SPAN / 4];
+        if (first + SPAN <= a.n && bytes_of(a, first, bytes)) {
+            *(uint4*)(a.opresent + first) = {bytes[0], bytes[1], bytes[2], bytes[3]};
+#pragma unroll
+            for (int k = 0; k < SPAN / 4; k++) count += __popc(bytes[k]);
+            continue;
+        }
+        for (i64 column = first; column < a.n && column < first + SPAN; column++) {
+            const bool there = is_there(a, column);
+            a.opresent[column] = there;
+            count += there;
+        }
+    }
+    return count;
+}
 #ifdef IN_LOOP
 DEVICE bool has_turn(Loop& loop) { return peek(&loop.turn) == ARRANGING; }
 #endif
@@ -166,23 +251,17 @@ KERNEL {
     if (threadIdx.x == 0) const_cast<Args&>(a).present += loop.bits * loop.apart;
     __syncthreads();
 #endif
-    const i64 rounds = (a.n + 31) / 32;
-    i64 count = 0, q = 0;
-    for (i64 round = item(32); round < rounds; round += items(32)) {
-        const i64 column = 32 * round + lane(), v = column - a.at;
-        if (column >= a.n) continue;
-        bool there = true;
-        if (v >= 0 && v < a.own) {
-            if constexpr (LACKS) there = load(a.present + v) != 0;
-            if constexpr (VALUES)
-                if (there) a.ovals[column] = look(a.vals, v);
-        } else {
-            while (column >= load(a.ends + q)) q++;
-            const i64 k = column - (q ? load(a.ends + q - 1) : 0);
-            there = load(a.bits + load(a.words + q) + (k >> 5)) >> (k & 31) & 1u;
+    i64 count = 0;
+    if constexpr (!VALUES) {
+        count = arrange_bytes(a);
+    } else {
+        for (i64 column = thread_number(); column < a.n; column += thread_count()) {
+            const bool there = is_there(a, column);
+            const i64 v = column - a.at;
+            if (there && v >= 0 && v < a.own) a.ovals[column] = look(a.vals, v);
+            a.opresent[column] = there;
+            count += there;
         }
-        a.opresent[column] = there;
-        count += there;
     }
 #ifdef IN_LOOP
     turn_over(a, loop, [](Loop& loop, u64, i64) { loop.turn = PULLING; });

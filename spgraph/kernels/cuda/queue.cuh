@@ -171,8 +171,8 @@ DEVICE bool has_turn(Loop& loop) {
     return turn == CLEARING || turn == CLEARING_MARKS;
 }
 KERNEL {
-    u32* words = (u32*)a.bits;
-    for (i64 k = thread_number(); k < a.n; k += thread_count()) words[k] = 0;
+    uint4* words = (uint4*)a.bits;
+    for (i64 k = thread_number(); k < a.n; k += thread_count()) words[k] = {0, 0, 0, 0};
     turn_over(a, loop, [](Loop& loop, u64, i64) { loop.turn = loop.turn == CLEARING ? SPREADING : MARKING; });
 }
 
