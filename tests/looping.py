@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
+import numpy as np
 import pytest
 
-__all__ = ["level_by_level", "steps_alone"]
+__all__ = ["in_any_order", "level_by_level", "steps_alone"]
 
 
 def steps_alone(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[int]:
@@ -34,3 +36,51 @@ def level_by_level(A: Any, w: Any, near: Any, op: Any, most: int | None = None) 
         count += 1
         if near.nvals == 0 or count == most:
             return count
+
+
+def in_any_order(monkeypatch: pytest.MonkeyPatch, module: Any, seed: int) -> list[int]:
+    """Kernels of loops run on emulated GPUs in turns that a seed decides; of how many GPUs each has come, the list says.
+
+    What is started waits until the host looks whether the loop has ended (`module._drive`), or for errors.
+    """
+    from emulator.device import EmulatedDevice
+    from spgraph.kernels.cuda.launch import Pending
+
+    rng, waiting, turns = np.random.default_rng(seed), {}, []
+    start, check, ready, drive = EmulatedDevice.start_graph, EmulatedDevice.check, Pending.ready, module._drive
+
+    def run_one(device: Any) -> None:
+        turns.append(device.number)
+        launches = device.counters.launches
+        start(device, [waiting[device].popleft()])
+        device.counters.launches = launches
+
+    def run_some(pending: Any) -> bool:
+        busy = [device for device, queue in waiting.items() if queue]
+        if busy:
+            device = busy[rng.integers(len(busy))]
+            for _ in range(min(rng.choice([1, 3, 10, 40]), len(waiting[device]))):
+                run_one(device)
+        return ready(pending)
+
+    def later(device: Any, graph: list[tuple]) -> None:
+        device.counters.launches += 1
+        waiting.setdefault(device, deque()).extend(graph)
+
+    def finish(device: Any) -> None:
+        while waiting.get(device):
+            run_one(device)
+        check(device)
+
+    def driven(devices: list[Any], *args: Any) -> None:
+        try:
+            drive(devices, *args)
+        finally:
+            for device in devices:
+                finish(device)
+
+    monkeypatch.setattr(EmulatedDevice, "start_graph", later)
+    monkeypatch.setattr(EmulatedDevice, "check", finish)
+    monkeypatch.setattr(Pending, "ready", run_some)
+    monkeypatch.setattr(module, "_drive", driven)
+    return turns

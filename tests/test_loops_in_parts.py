@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 from devices import gpus
-from looping import level_by_level, steps_alone
+from looping import in_any_order, level_by_level, steps_alone
 
 import spgraph as sg
 from spgraph import binary, context, select, semiring
@@ -178,6 +178,29 @@ def test_long_results_are_marked(cuda, monkeypatch, alone, graph):
             device.kernels.clear()
             device.kernels.update(kernels)
     assert all(alone)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("graph", ["grid", "rmat", "directed"])
+def test_gpus_may_run_ahead_of_each_other(emulated, monkeypatch, alone, graph, seed):
+    """Whatever a GPU has done when another one has not: also where some have given lists and all are to give bits."""
+    rng = np.random.default_rng(seed)
+    priced(monkeypatch, {"start": 0.0, "look": 0.0, "push": 10.0 ** rng.uniform(-2, 1)} if seed else {})
+    with sg.Context("cpu"):
+        A, source = made(graph)
+        B = weighted(A, "INT64")
+        wanted = sg.algorithms.bfs(A, source).to_dict(), sg.algorithms.sssp(B, source).to_dict()
+    with sg.Context(group_of(devices(emulated, 2 + seed % 3)), partition=("random", "contiguous")[seed % 2]):
+        A, source = made(graph)
+        B = weighted(A, "INT64")
+        turns = in_any_order(monkeypatch, parts_loops, seed)
+        level = sg.algorithms.bfs(A, source)
+        check_parents(sg.algorithms.bfs_parents(A, source), level)
+        priced(monkeypatch, {})
+        assert (level.to_dict(), sg.algorithms.sssp(B, source).to_dict()) == wanted
+        monkeypatch.undo()
+    assert all(alone)
+    assert len(set(turns)) == 2 + seed % 3
 
 
 @pytest.mark.parametrize("after", [1, 2, 3, 5, 8, 13])

@@ -22,9 +22,9 @@ from spgraph.exchange.direct import Direct
 __all__ = ["MOST_PARTS", "Growth", "Lowering", "direct_of", "introduce"]
 
 MOST_PARTS = 16  # as in after.cuh, and `struct Meeting`
-MEETING_WORDS = 4 + MOST_PARTS + 2 * 5 * MOST_PARTS + MOST_PARTS
+MEETING_WORDS = 4 + MOST_PARTS + 2 * 5 * MOST_PARTS + 2 * MOST_PARTS
 ENDS_AT, PEERS_AT = 2, 4  # words of it
-GATES, PUSHES = 2, 12  # gates that are started together: with all kernels of a round, with those that short lists need
+GATES, PUSHES = 4, 12  # gates that are started together: with all kernels of a round, with those that short lists need
 PARTED = {"PARTED": "1"}
 
 
@@ -163,7 +163,7 @@ class Growth(_OfPart, alone.Growth):
             clearing,
             use(spread, 0, (lists, bits), blocks(loop.room, 2 * many)),
             give,
-            use(self._give_bits, lent.size, given, blocks(lent.size // 8, 4 * many)),
+            use(self._give_bits, lent.size, given, blocks(lent.size, 8 * many)),
             gate,
             use(self._arrange, ncols, arranged, blocks(ncols // 16, 4 * many)),
             clearing,
@@ -174,7 +174,7 @@ class Growth(_OfPart, alone.Growth):
 
     def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
         gate, _, _, _, give, _, _, _, _, push, *_ = launches
-        return None, device.graph(launches), self._short(device, gate, give, push)
+        return None, device.graph(launches * (GATES // 2)), self._short(device, gate, give, push)
 
 
 class Lowering(_OfPart, alone.Lowering):

@@ -180,7 +180,7 @@ struct Meeting {
     u64 ends[2];                     // of the lists that others make here: edges << COUNT_BITS | entries
     i64 peers[MOST_PARTS];           // addresses of all parts' meetings
     Report reports[2][MOST_PARTS];   // from each part, of steps in turn
-    u64 given[MOST_PARTS];           // the step for which each part has given what it has
+    u64 given[2][MOST_PARTS];        // the step for which each part has given its list, and its bits
 };
 
 struct Loop {
@@ -232,7 +232,7 @@ struct Loop {
             report.edges = edges;
             report.entries = own_entries;
             report.gave = gave;
-            if (gave) poke(&there.given[here.part], now() + 1);
+            if (gave) poke(&there.given[0][here.part], now() + 1);
         }
         __threadfence_system();
         for (int q = 0; q < here.parts; q++) poke(&((Meeting*)here.peers[q])->reports[steps & 1][here.part].at, now());
@@ -248,7 +248,7 @@ struct Loop {
             return;
         }
         const Meeting& here = at();
-        for (int q = 0; q < here.parts; q++) poke(&((Meeting*)here.peers[q])->given[here.part], now());
+        for (int q = 0; q < here.parts; q++) poke(&((Meeting*)here.peers[q])->given[then == TAKING_BITS][here.part], now());
         turn = then;
     }
     // All parts have done the product. Whether all lists are where they are needed.

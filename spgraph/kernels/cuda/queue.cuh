@@ -211,7 +211,7 @@ KERNEL {
     __syncwarp();  // before it is another one
     bool all = true;
     if (turn != BEGINNING) {
-        const u64* place = turn == MEETING ? &here.reports[loop.steps & 1][lane()].at : here.given + lane();
+        const u64* place = turn == MEETING ? &here.reports[loop.steps & 1][lane()].at : &here.given[turn == TAKING_BITS][lane()];
         const u64 now = loop.now();
         bool there = lane() >= here.parts || peek(place) >= now;
         for (int k = 0; k < LOOKS && !__all_sync(FULL_WARP, there); k++) there = there || peek(place) >= now;
