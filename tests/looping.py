@@ -39,14 +39,16 @@ def level_by_level(A: Any, w: Any, near: Any, op: Any, most: int | None = None) 
 
 
 def in_any_order(monkeypatch: pytest.MonkeyPatch, module: Any, seed: int) -> list[int]:
-    """Kernels of loops run on emulated GPUs in turns that a seed decides; of how many GPUs each has come, the list says.
+    """Kernels of loops run on emulated GPUs in turns that a seed decides; whose turns they are, a growing list says.
 
     What is started waits until the host looks whether the loop has ended (`module._drive`), or for errors.
     """
     from emulator.device import EmulatedDevice
+
     from spgraph.kernels.cuda.launch import Pending
 
     rng, waiting, turns = np.random.default_rng(seed), {}, []
+    strides = [[1], [1, 3, 9], [1, 30], [12]][seed % 4]
     start, check, ready, drive = EmulatedDevice.start_graph, EmulatedDevice.check, Pending.ready, module._drive
 
     def run_one(device: Any) -> None:
@@ -56,11 +58,12 @@ def in_any_order(monkeypatch: pytest.MonkeyPatch, module: Any, seed: int) -> lis
         device.counters.launches = launches
 
     def run_some(pending: Any) -> bool:
-        busy = [device for device, queue in waiting.items() if queue]
-        if busy:
-            device = busy[rng.integers(len(busy))]
-            for _ in range(min(rng.choice([1, 3, 10, 40]), len(waiting[device]))):
-                run_one(device)
+        for _ in range(rng.integers(1, 12)):
+            busy = [device for device, queue in waiting.items() if queue]
+            if busy:
+                device = busy[rng.integers(len(busy))]
+                for _ in range(min(rng.choice(strides), len(waiting[device]))):
+                    run_one(device)
         return ready(pending)
 
     def later(device: Any, graph: list[tuple]) -> None:
