@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["levels_of", "product_of"]
 
 
+def _leaves_the_host(v: Vector) -> bool:
+    device = v._block.device
+    return not device.on_host if device.group is None else not device.group.near
+
+
 class _Product:
     """C<!s(C)> = u f A, or C f= u g A, with u = what changes, until nothing does, or so often; a Scalar may count."""
 
@@ -36,8 +41,7 @@ class _Product:
     def iterations(self) -> Generator[int, None, None]:
         """Run as many at once as can be, again and again; yields how many."""
         out, u, run, total, done = self.out, self.product.u, self.statement.run, 0, 0
-        device = out._block.device
-        alone = not device.on_host if device.group is None else not device.group.near
+        alone = _leaves_the_host(out)
         try:
             while True:
                 found = self.run(done) if alone else None
@@ -125,7 +129,7 @@ class _Levels:
             found.append(
                 engine.run_levels(
                     level._block, product.A._block, product.transposed, product.u._block, product.op, product.flipped,
-                    follow, int(limit) - self.loop._count,
+                    follow, self.loop._count, int(limit) - self.loop._count,
                 )
             )  # fmt: skip
 
@@ -158,7 +162,7 @@ def levels_of(loop: Loop) -> _Levels | None:
     level, u = first.target, second.target
     if type(level) is not Vector or type(u) is not Vector or level is u or level.dtype.np_type.kind not in "iuf":
         return None
-    if level._block.device.on_host:
+    if not _leaves_the_host(level):
         return None
     count, mask, accum, replace, changed, input_mask = first.args
     if type(count) is not Number or count.of is not loop or type(mask) is not StructuralMask or mask.parent is not u:

@@ -152,8 +152,8 @@ def loop() -> Loop:
     never falls where its operand rises (plus of floats and 64-bit integers, min, max, first, ...). A statement
     ``total(binary.plus) << near.nvals`` before may count with them. What was lowered may go on at once there, so
     ``loop.count`` and the total may be smaller; the result is the same. On several GPUs that see each other, a part on
-    each, relaxations do the same as one by one, and searches run so if their entries have one value, or it is not
-    looked at. Other loops run statement by statement.
+    each, relaxations do the same as one by one, levels run so, and searches if their entries have one value, or it is
+    not looked at. Other loops run statement by statement.
 
     Returns
     -------

@@ -77,6 +77,18 @@ def searched(A, w, near, op, most=None):
     return loop.count
 
 
+def levelled(A, level, near, most=None, by_rows=True):
+    with sg.loop() as loop:
+        level(near.S) << loop.count
+        near(~level.S, replace=True) << (
+            near.vxm(A, semiring.any_pair) if by_rows else A.T.mxv(near, semiring.any_pair)
+        )
+        loop.until(near.nvals == 0)
+        if most is not None:
+            loop.until(loop.count == most)
+    return loop.count
+
+
 def check_parents(parent, level):
     found, levels = parent.to_dict(), level.to_dict()
     assert found.keys() == levels.keys()
@@ -124,6 +136,51 @@ def test_searches_that_end_early(cuda, alone, op, graph, most, duplicate):
             level_by_level(A, wanted, last, OPERATORS[op])
             assert set(w.to_dict()) == set(wanted.to_dict())
     assert alone[0] == count
+
+
+@pytest.mark.parametrize("prices", COSTS.values(), ids=COSTS)
+@pytest.mark.parametrize("most", [None, 1, 2, 4])
+@pytest.mark.parametrize("graph", ["path", "grid", "rmat", "directed"])
+@pytest.mark.parametrize("dtype", ["INT64", "FP32"])
+def test_levels_as_graphblas_has_them(cuda, monkeypatch, alone, dtype, graph, most, prices):
+    """Two statements, of which the first writes the number of the iteration."""
+    priced(monkeypatch, prices)
+    with sg.Context("cpu"):
+        A, source = made(graph)
+        wanted, last, count = sg.Vector(dtype, A.nrows), sg.Vector.from_coo([source], True, size=A.nrows), 0
+        while last.nvals and count != most:
+            wanted(last.S) << count
+            last(~wanted.S, replace=True) << last.vxm(A, semiring.any_pair)
+            count += 1
+        wanted, last = wanted.to_dict(), last.to_dict()
+    with sg.Context(group_of(devices(cuda, 3)), partition="random"):
+        A, source = made(graph)
+        for by_rows in (True, False):
+            level, near = sg.Vector(dtype, A.nrows), sg.Vector.from_coo([source], True, size=A.nrows)
+            done = levelled(A, level, near, most, by_rows)
+            assert (done, level.to_dict(), near.to_dict()) == (count, wanted, last)
+            assert (level.dtype, near.dtype) == (dtype, "BOOL")
+    assert sum(alone) == 2 * count
+
+
+def test_levels_begin_at_any_number(cuda, alone):
+    """A loop within a loop, whose level is not empty when it begins."""
+    with sg.Context(group_of(devices(cuda, 2))):
+        A, _ = made("grid")
+        results = []
+        for run in (True, False):
+            level, near = sg.Vector.from_coo([5], 70, size=A.nrows), sg.Vector.from_coo([0, 100], True, size=A.nrows)
+            if run:
+                levelled(A, level, near)
+            else:
+                count = 0
+                while near.nvals:
+                    level(near.S) << count
+                    near(~level.S, replace=True) << near.vxm(A, semiring.any_pair)
+                    count += 1
+            results.append(level.to_dict())
+        assert results[0] == results[1]
+    assert sum(alone)
 
 
 @pytest.mark.parametrize("form", ["list", "bitmap"])
@@ -234,6 +291,32 @@ def test_a_search_that_is_interrupted_can_go_on(cuda, monkeypatch, graph, after)
         if new:
             level_by_level(A, w, near, any_next)
         assert w.isequal(wanted)
+
+
+@pytest.mark.parametrize("after", [1, 2, 4, 7])
+def test_levels_that_are_interrupted_can_go_on(cuda, monkeypatch, after):
+    with sg.Context(group_of(devices(cuda, 2))):
+        A, source = made("grid")
+        wanted = sg.algorithms.bfs(A, source).to_dict()
+        level, near = sg.Vector(int, A.nrows), sg.Vector.from_coo([source], True, size=A.nrows)
+        calls, ready = [], Pending.ready
+
+        def interrupted(pending):
+            calls.append(1)
+            if len(calls) == 3 * after:
+                raise KeyboardInterrupt
+            return ready(pending)
+
+        monkeypatch.setattr(Pending, "ready", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            levelled(A, level, near)
+        monkeypatch.undo()
+        deepest = max(level.to_dict().values())
+        assert level.to_dict() == {v: number for v, number in wanted.items() if number <= deepest}
+        assert near.to_dict() in (
+            {v: True for v, number in wanted.items() if number == deepest},  # nothing was done after these
+            {v: True for v, number in wanted.items() if number == deepest + 1},
+        )
 
 
 def test_out_of_memory_changes_nothing(emulated, alone):

@@ -62,7 +62,7 @@ def _in_parts(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
         return loops.relax(out, A, transposed, u, semiring, flipped, most, accum, kept)
 
 
-def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, follow: Any,
+def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, follow: Any, number: int,
                most: int | None) -> Any:
     """u<!s(C), replace> = A u (u A, if `flipped`), and C<s(u)> = how often: until u is empty, or `most` times.
 
@@ -76,6 +76,8 @@ def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flippe
         All that it gives is one value.
     follow
         The semiring over C's values that gives the number of the next level.
+    number : int
+        That of u's entries.
     most : int, optional
 
     Returns
@@ -83,13 +85,20 @@ def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flippe
     loops_cuda.Done or None
         As from `run_alone`.
     """
-    if out.device.on_host or not isinstance(out, VectorBlock) or not isinstance(u, VectorBlock):
+    block = isinstance(out, VectorBlock)
+    if (out.device.on_host if block else out.device.near) or type(u) is not type(out):
         return None
-    from spgraph.engine import loops_cuda
     from spgraph.engine.product import cast_scalar, term_of
 
     term = term_of(semiring, flipped, A.dtype, u.dtype)
     if term.constant is None or not semiring.monoid.terminal_any or follow.monoid.type.np_type != out.dtype:
         return None
     value = np.array([cast_scalar(term.constant, u.dtype)])
-    return loops_cuda.grow(out, A, transposed, u, follow, flipped, True, most, value)
+    if block:
+        from spgraph.engine import loops_cuda
+
+        return loops_cuda.grow(out, A, transposed, u, follow, flipped, True, most, value)
+    from spgraph.engine.parts import loops
+
+    with out.device.own[0]:
+        return loops.grow(out, A, transposed, u, follow, flipped, most, value, number)

@@ -47,17 +47,18 @@ NOTHING = np.empty(0, np.uint8)
 
 
 def grow(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, semiring, flipped: bool,
-         most: int | None) -> Done | None:
-    """See `engine.loops.run_alone`."""
+         most: int | None, value: Any = None, number: int = 0) -> Done | None:
+    """See `engine.loops.run_alone`, and with the `value` of u's entries, and their number in C, `run_levels`."""
     if not (semiring.monoid.terminal_any and u.nvals < u.size and out.nvals < out.size):
         return None
     border = _border(out, A, transposed, u, most)
     if border is None:
         return None
-    uses, single = term_of(semiring, flipped, A.dtype, u.dtype).uses, NOTHING
+    dtype = u.dtype if value is None else out.dtype
+    uses, single = term_of(semiring, flipped, A.dtype, dtype).uses, NOTHING
     if "u" in uses:
-        known = single_value(u)
-        if uses & {"a", "i", "k"} or u.dtype != out.dtype or known is None:
+        known = single_value(u) if value is None else np.array([number], dtype)
+        if uses & {"a", "i", "k"} or dtype != out.dtype or known is None:
             return None
         single = known
     key = "grow", semiring, flipped, out.dtype, single.size
@@ -67,7 +68,7 @@ def grow(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, sem
         together = _keep(border, key, [
             Growth(border, a, piece, semiring, flipped, single.size > 0, symmetric)
             for a, (_, piece) in enumerate(out.on_each())])
-    loops = [_PartSearch(program, piece, own, single)
+    loops = [_PartSearch(program, piece, own, single, value)
              for (_, piece), own, program in zip(out.on_each(), u.pieces, together.programs)]
     return together.run(loops, out, A, transposed, u, most)
 
@@ -151,7 +152,7 @@ class _Part:
                 device.copy_into(self.memory, bits, u.present)
         if most is not None or self.few >= 0:  # something may be left
             self.spare = (device.xp.empty(self.room, self.width), device.xp.empty(out.size, np.uint8),
-                          device.xp.empty(out.size, out.dtype))
+                          None if self.value is not None else device.xp.empty(out.size, out.dtype))
         self.program.room.reset()
         size, stored, occupied, sources = counts
         self.costs = (*self.costs[:3], size * GPU_COSTS.look + GPU_COSTS.start)
@@ -174,9 +175,10 @@ class _Part:
 
 
 class _PartSearch(_Part, loops_cuda.Search):
-    def __init__(self, program: Growth, out: VectorBlock, u: VectorBlock, single: np.ndarray):
+    def __init__(self, program: Growth, out: VectorBlock, u: VectorBlock, single: np.ndarray, value: Any):
         loops_cuda.Loop.__init__(self, program, out.writable_bitmap(), program.room.block, False, u, max(out.size, 1))
         self.single = single
+        self.value = None if value is None else value.copy()
 
     def start(self, *args: Any) -> None:
         """See `_Part`; the program's value is this loop's from now on."""
