@@ -13,7 +13,7 @@ import numpy as np
 
 from semirings.exceptions import InvalidValue
 from spgraph import context
-from spgraph._estimate_sizes import PROXY, VECTORS, csr_bytes, width_of
+from spgraph._estimate_sizes import IN_PARTS, PROXY, VECTORS, csr_bytes, width_of
 from spgraph._room import size_text
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.kernels.device import HOST
@@ -23,6 +23,7 @@ from spgraph.partition.layout import even
 __all__ = ["Facts", "PartsEstimate", "chosen_duplicate", "even_facts", "matrix_facts"]
 
 ID = 8  # bytes of a global id, or of a local number in a border list
+VALUE = 8  # of a distance, at most
 
 
 class Facts(NamedTuple):
@@ -75,14 +76,17 @@ class PartsEstimate:
     lists : array of int
         Between GPUs: what each own vertex is called at every other one and how many rows look at it there, which the
         first push notes.
+    loops : array of int
+        Between GPUs: room for what parts write for each other in loops that need no host, searches and relaxations,
+        which the first ones make.
     vectors : dict of str to array of int
         What algorithms add to the graph at most, by their names.
     free : int or None
         What a device has free now; None if that cannot be told here.
     """
 
-    __slots__ = ("border", "devices", "dtype", "duplicate", "free", "ghosts", "graph", "lists", "nvals", "on_host",
-                 "proxies", "pushed", "shape", "transpose", "vectors")
+    __slots__ = ("border", "devices", "dtype", "duplicate", "free", "ghosts", "graph", "lists", "loops", "nvals",
+                 "on_host", "proxies", "pushed", "shape", "transpose", "vectors")
 
     def __init__(self, shape: tuple[int, int], nvals: int, dtype: Any, devices: tuple[str, ...], on_host: bool,
                  facts: Facts, duplicate: str, transpose: bool, free: int | None):
@@ -103,13 +107,21 @@ class PartsEstimate:
         most = max(columns.max(initial=0), used.rows.max(initial=0))
         noted = (2 if one_hop else 1) * width_of(int(most)) * (len(devices) - 1)
         self.lists = np.zeros_like(self.graph) if on_host else noted * used.cols
-        self.vectors = {name: size * np.maximum(facts.rows, facts.cols) + PROXY[name] * self.ghosts
+        self.loops = np.zeros_like(self.graph)
+        more: dict[str, int] = {}
+        if not on_host and shape[0] == shape[1]:
+            entry = width_of(int(most)) + width_of(int(used.entries.max(initial=0)))  # a column and a running sum
+            self.loops += (4 * entry + 2 * VALUE + 1) * columns + self.ghosts // 8
+            self.loops += ID * used.rows if transpose else 0
+            more = IN_PARTS
+        own = np.maximum(facts.rows, facts.cols)
+        self.vectors = {name: (size + more.get(name, 0)) * own + PROXY[name] * self.ghosts
                         for name, size in VECTORS.items()}  # fmt: skip
 
     @property
     def total(self) -> np.ndarray:
         """All of it, with the largest vectors."""
-        graph = self.graph + self.transpose + self.proxies + self.pushed + self.border + self.lists
+        graph = self.graph + self.transpose + self.proxies + self.pushed + self.border + self.lists + self.loops
         return graph + np.max(list(self.vectors.values()), axis=0)
 
     @property
@@ -123,7 +135,8 @@ class PartsEstimate:
         nrows, ncols = self.shape
         kind = "unweighted" if self.dtype is None else self.dtype.name
         rows = {"graph": self.graph, "transpose": self.transpose, "proxies": self.proxies, "pushed": self.pushed,
-                "border": self.border, "lists": self.lists, **self.vectors, "total": self.total}  # fmt: skip
+                "border": self.border, "lists": self.lists, "loops": self.loops, **self.vectors,
+                "total": self.total}  # fmt: skip
         lines = [f"Estimate  {nrows:,} x {ncols:,}, {self.nvals:,} entries, {kind}, in {len(self.devices)} parts, "
                  f"duplicate {self.duplicate}",
                  f"{'':<12}{'largest':>10}{'mean':>10}"]  # fmt: skip

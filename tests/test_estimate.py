@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 import traced
@@ -210,6 +212,35 @@ def test_lists_between_gpus_exactly(cuda, duplicate):
     assert found.lists.tolist() == [numbers.nbytes for numbers in border.direct.lists.numbers]
 
 
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+@pytest.mark.parametrize("weights", ["int", "uniform"])
+def test_loops_between_gpus(emulated, duplicate, weights):
+    """What the first loops keep, and what a loop needs besides."""
+    from emulator.array import pool
+
+    with sg.Context(group_of(tuple(spread(emulated, 2))), partition="random", duplicate=duplicate):
+        A = sg.generators.uniform(1 << 14, 16, weights=weights, seed=1)
+        for direction in ("push", "pull"):  # makes what single products need
+            with sg.Context(direction=direction):
+                sg.algorithms.bfs(A, 0)
+                sg.algorithms.sssp(A, 0)
+        gc.collect()  # what other tests have left
+        before = pool.used
+        for name in ("bfs", "bfs_parents", "sssp"):
+            getattr(sg.algorithms, name)(A, 0)
+        gc.collect()
+        kept = pool.used - before
+        found = sg.estimate(A)
+        for name in ("bfs", "bfs_parents", "sssp"):
+            before = pool.peak = pool.used
+            result = getattr(sg.algorithms, name)(A, 0)
+            held, bound = pool.peak - before, int(found.vectors[name].sum())
+            assert result.nvals
+            assert held <= bound <= 4 * held, (name, held, bound)
+    programs = 1 << 16  # arguments of some kernels, whatever the graph's size
+    assert 0.6 * found.loops.sum() <= kept <= found.loops.sum() + programs
+
+
 @pytest.mark.cpu("the parts are the CPU's")
 @pytest.mark.parametrize("count", [2, 4])
 def test_parts_without_a_matrix_are_even_and_ghosts_are_many(count):
@@ -243,7 +274,8 @@ def test_parts_that_are_elsewhere_and_how_they_print():
     text = repr(found).splitlines()
     assert text[0] == ("Estimate  1,048,576 x 1,048,576, 33,554,432 entries, unweighted, in 4 parts, duplicate 1-hop")
     assert [line.split()[0] for line in text[2:]] == [
-        "graph", "proxies", "pushed", "border", "lists", "bfs", "bfs_parents", "sssp", "pagerank", "total", "fits"
+        "graph", "proxies", "pushed", "border", "lists", "loops", "bfs", "bfs_parents", "sssp", "pagerank", "total",
+        "fits",
     ]  # fmt: skip
     if not context.find_device("auto", "").on_host:
         return

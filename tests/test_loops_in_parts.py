@@ -77,6 +77,20 @@ def searched(A, w, near, op, most=None):
     return loop.count
 
 
+def interrupt(monkeypatch, look):
+    """A loop is interrupted when the host looks for the so-manieth time whether it has ended; how often it has looked."""
+    calls, ready = [], Pending.ready
+
+    def interrupted(pending):
+        calls.append(1)
+        if len(calls) == look:
+            raise KeyboardInterrupt
+        return ready(pending)
+
+    monkeypatch.setattr(Pending, "ready", interrupted)
+    return calls
+
+
 def levelled(A, level, near, most=None, by_rows=True):
     with sg.loop() as loop:
         level(near.S) << loop.count
@@ -269,15 +283,7 @@ def test_a_search_that_is_interrupted_can_go_on(cuda, monkeypatch, graph, after)
         wanted = sg.algorithms.bfs(A, source)
         w = sg.Vector.from_coo([source], 0, np.int32, size=A.nrows)
         near = w.dup()
-        calls, ready = [], Pending.ready
-
-        def interrupted(pending):
-            calls.append(1)
-            if len(calls) == 3 * after - 1:
-                raise KeyboardInterrupt
-            return ready(pending)
-
-        monkeypatch.setattr(Pending, "ready", interrupted)
+        calls = interrupt(monkeypatch, 3 * after - 1)
         try:
             searched(A, w, near, any_next)
         except KeyboardInterrupt:
@@ -299,15 +305,7 @@ def test_levels_that_are_interrupted_can_go_on(cuda, monkeypatch, after):
         A, source = made("grid")
         wanted = sg.algorithms.bfs(A, source).to_dict()
         level, near = sg.Vector(int, A.nrows), sg.Vector.from_coo([source], True, size=A.nrows)
-        calls, ready = [], Pending.ready
-
-        def interrupted(pending):
-            calls.append(1)
-            if len(calls) == 3 * after:
-                raise KeyboardInterrupt
-            return ready(pending)
-
-        monkeypatch.setattr(Pending, "ready", interrupted)
+        interrupt(monkeypatch, 3 * after)
         with pytest.raises(KeyboardInterrupt):
             levelled(A, level, near)
         monkeypatch.undo()
@@ -468,15 +466,7 @@ def test_a_relaxation_that_is_interrupted_can_go_on(cuda, monkeypatch, after):
         wanted = sg.algorithms.sssp(A, 0)
         dist = sg.Vector.from_coo([0], 0, "INT64", size=A.nrows)
         near = dist.dup()
-        calls, ready = [], Pending.ready
-
-        def interrupted(pending):
-            calls.append(1)
-            if len(calls) == 3 * after:
-                raise KeyboardInterrupt
-            return ready(pending)
-
-        monkeypatch.setattr(Pending, "ready", interrupted)
+        interrupt(monkeypatch, 3 * after)
         with pytest.raises(KeyboardInterrupt):
             relaxed(A, dist, near, semiring.min_plus, binary.min)
         monkeypatch.undo()

@@ -64,6 +64,7 @@ class Border:
             self._one_hop(A)
         self._homes: list[MatrixBlock] | None = None
         self.loops: dict = {}  # programs of loops that need no host, see engine.parts.loops
+        self.rooms: dict = {}  # and what their parts write into for each other, see engine.parts.loop_rooms
 
     def _all(self, A: MatrixParts) -> None:
         starts = self.layout.starts.tolist()

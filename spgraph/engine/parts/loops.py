@@ -8,9 +8,9 @@ waits for another but for a moment in a kernel of one warp, and goes on in a lat
 Data encoding: each part has its own entries of u as a list or a bitmap, as on one GPU, and room for what it looks at of
 all of u: a list with the running sum of row lengths, or bits and bytes. A search's u has no values, or one in common; a
 relaxation's are C's when they are given, so that it does, superstep by superstep, what single products do.
-Memory of a part, kept with the border: 17 (33) bytes a column, and two values in relaxations; of a loop: 26 (34) an own
-vertex. Border values: a column, a running sum of 8 bytes and, in relaxations, a value for each entry and other part
-that looks at it; a bit for each vertex of the border in a pull.
+Memory of a part: what the border keeps is in `engine.parts.loop_rooms`; of a loop 26 (34) bytes an own vertex. Border
+values: a column, a running sum of 4 or 8 bytes and, in relaxations, a value for each entry and other part that looks at
+it; a bit for each vertex of the border in a pull.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from spgraph.block import VectorBlock
 from spgraph.engine import loops_cuda
 from spgraph.engine.loops_cuda import FEW, HEARD, LIMIT, PATIENCE, PROGRESS, PUSHING, RETURNS, STEADY, WORDS, Done
 from spgraph.engine.operators import settles
-from spgraph.engine.parts.loop_programs import GATES, MOST_PARTS, PUSHES, Growth, Lowering, introduce
+from spgraph.engine.parts.loop_programs import GATES, PUSHES, Growth, Lowering
+from spgraph.engine.parts.loop_rooms import MOST_PARTS, Rooms, rooms_of
 from spgraph.engine.parts.products import scattered_by
 from spgraph.engine.plan import GPU_COSTS, push_limit
 from spgraph.engine.product import Filter, occupied_rows, term_of
@@ -41,7 +42,6 @@ from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 __all__ = ["grow", "relax"]
 
 BEGINNING, MEETING, GIVING_AHEAD = 9, 10, 16  # as in after.cuh
-STEPS_OF_A_RUN = 1 << 32  # numbers that a loop's steps have for themselves
 SILENCE = 60.0  # seconds without a step on any GPU, after which none will come
 NOTHING = np.empty(0, np.uint8)
 
@@ -65,9 +65,10 @@ def grow(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, sem
     together = border.loops.get(key)
     if together is None:
         symmetric = A.symmetric is True
-        together = _keep(border, key, [
-            Growth(border, a, piece, semiring, flipped, single.size > 0, symmetric)
-            for a, (_, piece) in enumerate(out.on_each())])
+        rooms = rooms_of(border, None, symmetric)
+        together = _keep(border, key, rooms, [
+            Growth(room, piece, semiring, flipped, single.size > 0, symmetric)
+            for room, (_, piece) in zip(rooms.each, out.on_each())])
     loops = [_PartSearch(program, piece, own, single, value)
              for (_, piece), own, program in zip(out.on_each(), u.pieces, together.programs)]
     return together.run(loops, out, A, transposed, u, most)
@@ -95,20 +96,20 @@ def relax(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, se
     key = "relax", semiring, flipped, out.dtype, full, kept and (kept.op.key, kept.thunk.dtype)
     together = border.loops.get(key)
     if together is None:
-        symmetric = A.symmetric is True
-        together = _keep(border, key, [
-            Lowering(border, a, piece, semiring, flipped, accum, kept, symmetric)
-            for a, (_, piece) in enumerate(out.on_each())])
+        rooms = rooms_of(border, out.dtype, A.symmetric is True)
+        together = _keep(border, key, rooms, [
+            Lowering(room, piece, semiring, flipped, accum, kept)
+            for room, (_, piece) in zip(rooms.each, out.on_each())])
     loops = [_PartRelaxation(program, piece, own, kept, few)
              for (_, piece), own, program in zip(out.on_each(), u.pieces, together.programs)]
     return together.run(loops, out, A, transposed, u, most)
 
 
-def _keep(border: Border, key: tuple, programs: list[Any]) -> _Together:
+def _keep(border: Border, key: tuple, rooms: Rooms, programs: list[Any]) -> _Together:
     """The programs of all parts, which the border keeps."""
     if len(border.loops) >= KEPT:
         border.loops.clear()
-    together = border.loops[key] = _Together(programs)
+    together = border.loops[key] = _Together(rooms, programs)
     return together
 
 
@@ -199,10 +200,8 @@ class _PartRelaxation(_Part, loops_cuda.Relaxation):
 class _Together:
     """The programs of all parts."""
 
-    def __init__(self, programs: list[Any]):
-        self.programs = programs
-        self.runs = 0
-        introduce(programs)
+    def __init__(self, rooms: Rooms, programs: list[Any]):
+        self.rooms, self.programs = rooms, programs
 
     def run(self, loops: list[Any], out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts,
             most: int | None) -> Done | None:
@@ -213,11 +212,11 @@ class _Together:
         with ExitStack() as stack:
             for device in sorted(group.own, key=lambda one: one.number):  # other groups have them in another order
                 stack.enter_context(device.lock)
-            self.runs += 1
+            first = self.rooms.begin()
             pendings: list[Any] = []
             try:
                 for (device, _), loop in zip(out.on_each(), loops):
-                    loop.start(count, entries, most, counts, self.runs * STEPS_OF_A_RUN)
+                    loop.start(count, entries, most, counts, first)
                     pendings.append(device.expect(RETURNS, None))
                 graphs = [loop.program.load(loop, pending)
                           for _, loop, pending in zip(out.on_each(), loops, pendings)]
