@@ -78,7 +78,7 @@ def searched(A, w, near, op, most=None):
 
 
 def interrupt(monkeypatch, look):
-    """A loop is interrupted when the host looks for the so-manieth time whether it has ended; how often it has looked."""
+    """A loop is interrupted at the so-manieth look of the host whether it has ended; how often it has looked."""
     calls, ready = [], Pending.ready
 
     def interrupted(pending):
