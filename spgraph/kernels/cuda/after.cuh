@@ -155,10 +155,10 @@ template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64
 // lists, or one of two bitmaps. A relaxation: u is one of two lists, and the bitmaps mark what the one and the other hold.
 //
 // PARTED: the same in parts on GPUs that see each other (engine/parts/loops.py). Each decides for itself, from what all have found: so all
-// decide the same. After a product a part reports to all (`struct Meeting`), and `queue.gate` goes on where all have; then owners store
-// what others look at of u, say so, and the gate goes on where all have. A part whose own list is so short that the next product
-// will be a push stores it before it reports, and says so: if all have done that, the gate goes on at once. It waits for a moment only,
-// and tries again in the next round. A part has two rooms for lists, by whether the superstep that reads them is even: those of
+// decide the same. After a product a part reports to all (`struct Meeting`), and goes on where all have; then owners store
+// what others look at of u, say so, and go on where all have (`go_on`). A part whose own list is so short that the next product
+// will be a push stores it before it reports, and says so: if all have done that, there is nothing to wait for a second time. Whoever
+// has reported waits for a moment only; `queue.gate` tries again. A part has two rooms for lists, by whether the superstep that reads them is even: those of
 // superstep s are written after all have reported s - 2, when they no longer read what was there. Bits are written when all have
 // reported s - 1. Numbers of supersteps only rise, so one that is larger than what is waited for says that, too.
 #ifdef IN_LOOP
@@ -171,6 +171,11 @@ constexpr int LONG_SHARE = 4;  // as in engine/steps_cuda.py
 #endif
 
 constexpr int MOST_PARTS = 16;
+#ifdef __CUDA_ARCH__
+constexpr int LOOKS = 1000;  // whether others have come, before it is left to a later kernel
+#else
+constexpr int LOOKS = 1;
+#endif
 struct Report {
     u64 at;  // the step
     i64 count, edges, entries, gave;  // gave: whether the list is where others need it
@@ -270,6 +275,21 @@ struct Loop {
         if (turn == GIVING && reports[here.part].gave) turn = TAKING;
         return all && turn == TAKING;
     }
+    // Whether all parts have come to where this one waits, by one thread.
+    DEVICE bool all_there() const {
+        const Meeting& here = at();
+        const u64 wanted = now();
+        bool all = false;
+        for (int k = 0; k < LOOKS && !all; k++) {
+            all = true;
+            for (int q = 0; q < here.parts; q++) {
+                const u64* place = turn == MEETING ? &here.reports[steps & 1][q].at : &here.given[turn == TAKING_BITS][q];
+                all &= peek(place) >= wanted;
+            }
+        }
+        __threadfence_system();
+        return all;
+    }
     // The host need not tell apart how far a list is on its way.
     DEVICE i64 kind() const { return turn == GIVING || turn == TAKING ? PUSHING : turn; }
     DEVICE i64 mine() const { return own; }
@@ -355,6 +375,26 @@ template <class A> DEVICE void tell(const A& a, const Loop& loop) {
     host[7] = a.sequence;
 }
 
+#ifdef PARTED
+DEVICE bool waits(i64 turn) { return turn == BEGINNING || turn == MEETING || turn == TAKING || turn == TAKING_BITS; }
+
+// By one thread: this part goes on as far as it can with what others have done.
+template <class A> DEVICE void go_on(const A& a, Loop& loop) {
+    while (waits(loop.turn)) {
+        const i64 turn = loop.turn;
+        if (turn != BEGINNING && !loop.all_there()) return;
+        bool lists = turn == TAKING;
+        if (turn == BEGINNING) loop.choose(loop.as_list);
+        else if (turn == MEETING) lists = loop.meet();
+        else if (turn == TAKING_BITS) loop.turn = ARRANGING;
+        if (turn == BEGINNING || turn == MEETING) tell(a, loop);
+        if (!lists) continue;
+        const i64 edges = (i64)(peek(&loop.at().ends[loop.steps & 1]) >> COUNT_BITS);
+        loop.turn = edges * LONG_SHARE >= loop.room && loop.few < 0 && !loop.leads_on() ? CLEARING_MARKS : PUSHING;
+    }
+}
+#endif
+
 // The end of a kernel of a loop, by all threads: `next(loop, two counts)` gives the turn to another one; the host sees how
 // far it is, and in the end what there is.
 template <class A, class Next> DEVICE void turn_over(const A& a, Loop& loop, Next next) {
@@ -363,7 +403,9 @@ template <class A, class Next> DEVICE void turn_over(const A& a, Loop& loop, Nex
     poke(&a.result->count[0], 0);
     poke(&a.result->count[1], 0);
     poke(&a.result->ticket, 0);
-#ifndef PARTED  // the gate tells
+#ifdef PARTED
+    go_on(a, loop);
+#else
     tell(a, loop);
 #endif
 }

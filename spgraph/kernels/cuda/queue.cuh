@@ -194,38 +194,11 @@ KERNEL {
 }
 
 //== gate() block=32 returns=1
-// Of a loop in parts: goes on if all parts have come as far, by one block.
+// Of a loop in parts: goes on if all parts have come as far, where the kernel before could not.
 DEVICE bool has_turn(Loop& loop) {
     if (first_thread()) loop.heard();
-    const i64 turn = peek(&loop.turn);
-    return turn == BEGINNING || turn == MEETING || turn == TAKING || turn == TAKING_BITS;
+    return waits(peek(&loop.turn));
 }
-#ifdef __CUDA_ARCH__
-constexpr int LOOKS = 1000;
-#else
-constexpr int LOOKS = 1;
-#endif
 KERNEL {
-    const Meeting& here = loop.at();
-    const i64 turn = loop.turn;
-    __syncwarp();  // before it is another one
-    bool all = true;
-    if (turn != BEGINNING) {
-        const u64* place = turn == MEETING ? &here.reports[loop.steps & 1][lane()].at : &here.given[turn == TAKING_BITS][lane()];
-        const u64 now = loop.now();
-        bool there = lane() >= here.parts || peek(place) >= now;
-        for (int k = 0; k < LOOKS && !__all_sync(FULL_WARP, there); k++) there = there || peek(place) >= now;
-        all = __all_sync(FULL_WARP, there);
-        __threadfence_system();
-        __syncwarp();  // the first lane reads what others have heard of
-    }
-    if (!all || lane()) return;
-    bool lists = turn == TAKING;
-    if (turn == BEGINNING) loop.choose(loop.as_list);
-    else if (turn == MEETING) lists = loop.meet();
-    else if (turn == TAKING_BITS) loop.turn = ARRANGING;
-    if (turn == BEGINNING || turn == MEETING) tell(a, loop);
-    if (!lists) return;
-    const i64 edges = (i64)(peek(&here.ends[loop.steps & 1]) >> COUNT_BITS);
-    loop.turn = edges * LONG_SHARE >= a.n && loop.few < 0 && !loop.leads_on() ? CLEARING_MARKS : PUSHING;
+    if (threadIdx.x == 0) go_on(a, loop);
 }
