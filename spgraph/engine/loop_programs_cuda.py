@@ -22,8 +22,8 @@ from spgraph.kernels.cuda.launch import MOST_BYTES
 
 __all__ = ["IN_LOOP", "NO_THUNK", "PUSHES", "Growth", "Lowering", "Use", "blocks_of", "loop_kernel"]
 
-ROUNDS, PUSHES = 2, 32  # rounds of a search, or pushes of a long row of them, that are started together
-RELAXATIONS = 8  # pushes of a relaxation likewise
+# Rounds of a search or of a relaxation, or pushes of a long row of them, that are started together.
+ROUNDS, RELAXATIONS, PUSHES = 2, 8, 32
 STATE = struct.Struct("@24q4d")  # `struct Loop`
 COUNT, PLACES = struct.Struct("@q"), struct.Struct("@PPQ")
 IN_LOOP = {"IN_LOOP": "1"}  # the constant of these kernels, see after.cuh
@@ -41,10 +41,11 @@ class Use(NamedTuple):
 class Program:
     """The kernels of a statement: it has the matrix's arrays, not its block, which keeps it in turn.
 
-    A subclass gives `uses`: what takes turns, in the order in which a level may need them, and last what makes a list.
+    A subclass gives `uses`: what takes turns, in the order in which levels may need them, and last what makes a list.
+    Whose turn it is not takes 1 to 3 us, so what often follows another one stands next to it, also a second time.
     """
 
-    push_at = 0  # which of them pushes into a list
+    push_at, pushes = 0, 1  # the first of them that pushes into a list, and how many do
     rounds = 1  # of the others that are started together
 
     def __init__(self, product: CudaProduct, A: MatrixBlock, transposed: bool):
@@ -118,9 +119,9 @@ class Program:
 
 
 class Growth(Program):
-    """Of a search: a list is made, bits are cleared, and set; push, push into a bitmap, pull."""
+    """Of a search: a list is made, pushes, bits are cleared, and set, a push into a bitmap, pulls."""
 
-    push_at, rounds = 3, ROUNDS
+    push_at, pushes, rounds = 1, 2, ROUNDS
 
     def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, semiring, flipped: bool,
                  counts: bool | None = None, **consts: Any):
@@ -163,13 +164,16 @@ class Growth(Program):
         pushed = (sums, 0, begin, lists, values, indices, entries, none, none, present, values, bits, 1, lists, none,
                   sums, NO_THUNK, begin, *self._ids)
         pulled = (*self._columns, bits, values, present, none, present, values, none, bits, none, *self._column_ids)
+        pushing, pulling = Use(push, 0, pushed, 4 * many), Use(pull, size, pulled, blocks_of(size, 8 * many))
         return [
             Use(listing, size, (begin, bits, none, lists, none, sums), blocks_of(size // 16, 8 * many)),
+            pushing,
+            pushing,
             Use(clear, words, (bits,), blocks_of(words, 2 * many)),
             Use(spread, 0, (lists, bits), blocks_of(loop.room, 2 * many)),
-            Use(push, 0, pushed, 4 * many),
             Use(mark, 0, pushed, 4 * many),
-            Use(pull, size, pulled, blocks_of(size, 8 * many)),
+            pulling,
+            pulling,
             Use(self._make, 0, (begin, first, none, lists, none, sums, NO_THUNK), self._many),
         ]
 

@@ -254,7 +254,8 @@ class Loop:
 
     def _drive(self, graphs: tuple, pending: Any) -> None:
         """Start kernels until the loop has ended: all in turns, or pushes where few edges were pushed for long."""
-        device, together, (first, rounds, pushes) = self.device, self.program.rounds, graphs
+        device, program, (first, rounds, pushes) = self.device, self.program, graphs
+        together = program.rounds * program.pushes
         words, place = device.words, pending.slot * WORDS
         words[place + PROGRESS] = words[place + HEARD] = 0
         if self.turn == MAKING:

@@ -18,7 +18,7 @@ from spgraph.engine.product import Filter
 
 __all__ = ["GATES", "PUSHES", "Growth", "Lowering"]
 
-GATES, PUSHES = 4, 12  # gates that are started together: with all kernels of a round, with those that short lists need
+GATES, PUSHES = 2, 12  # gates that are started together: with all kernels of a round, with those that short lists need
 PARTED = {"PARTED": "1"}
 
 
@@ -54,7 +54,7 @@ class _OfPart:
 
 
 class Growth(_OfPart, alone.Growth):
-    """Of a search: gate, list, clear, spread, give a list or bits, gate, arrange, clear marks, push, mark, pull."""
+    """Of a search: gate, list, give and push, again, clear, spread, give bits, arrange, pull, clear marks, mark."""
 
     def __init__(self, room: Room, out: VectorBlock, semiring: Any, flipped: bool, valued: bool, symmetric: bool):
         super().__init__(out, room.block, False, semiring, flipped, symmetric, U_ISO=valued, **PARTED)
@@ -81,24 +81,26 @@ class Growth(_OfPart, alone.Growth):
         clearing = use(clear, words, (bits,), blocks(words, 2 * many))
         given = (lent, room.lent_firsts, room.others, bits, none, none, room.to_bits)
         arranged = (bits, none, size, room.own_at, room.ends, room.words, room.bits, room.bytes, none)
+        pushing = use(push, 0, pushed, 4 * many)
         return [
             gate,
             use(listing, size, (room.leaving, bits, none, lists, none, sums), blocks(size // 16, 8 * many)),
+            give,
+            pushing,
+            give,
+            pushing,
             clearing,
             use(spread, 0, (lists, bits), blocks(loop.room, 2 * many)),
-            give,
-            use(self._give_bits, lent.size, given, blocks(lent.size, 8 * many)),
-            gate,
+            use(self._give_bits, lent.size, given, blocks(lent.size, 4 * many)),
             use(self._arrange, ncols, arranged, blocks(ncols // 16, 4 * many)),
-            clearing,
-            use(push, 0, pushed, 4 * many),
-            use(mark, 0, pushed, 4 * many),
             use(pull, size, pulled, blocks(size, 8 * many)),
+            clearing,
+            use(mark, 0, pushed, 4 * many),
         ]
 
     def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:
-        gate, _, _, _, give, _, _, _, _, push, *_ = launches
-        return None, device.graph(launches * (GATES // 2)), self._short(device, gate, give, push)
+        gate, _, give, push, *_ = launches
+        return None, device.graph(launches * GATES), self._short(device, gate, give, push)
 
 
 class Lowering(_OfPart, alone.Lowering):

@@ -144,20 +144,29 @@ KERNEL {
 #endif
     for (i64 first = 32 * WORDS * item(32); first < a.n; first += 32 * WORDS * items(32)) {
         u32 word = 0;  // a lane's of the words that go together
+        i64 vertices[WORDS];
+        bool there[WORDS];
 #pragma unroll
         for (int w = 0; w < WORDS; w++) {
             const i64 at = first + 32 * w;
-            if (at >= a.n) break;
-            const i64 v = (i64)load(a.lent + at + lane());
-            bool there = v >= 0;
+            vertices[w] = at < a.n ? (i64)load(a.lent + at + lane()) : -1;
+        }
+#pragma unroll
+        for (int w = 0; w < WORDS; w++) {
+            there[w] = vertices[w] >= 0;
+            if constexpr (!U_FULL && LACKS) there[w] = there[w] && load(a.present + vertices[w]) != 0;
+        }
+#pragma unroll
+        for (int w = 0; w < WORDS; w++) {
             if constexpr (!U_FULL) {
-                if constexpr (LACKS) there = there && load(a.present + v) != 0;
-                const u32 bits = __ballot_sync(FULL_WARP, there);
+                const u32 bits = __ballot_sync(FULL_WARP, there[w]);
                 if (lane() == w) word = bits;
             }
             if constexpr (VALUES) {
+                const i64 at = first + 32 * w;
+                if (!there[w]) continue;
                 const i64 d = receiver(a, at);
-                if (there) ((E_vals*)load(a.to_vals + d))[at - load(a.firsts + d) + lane()] = look(a.vals, v);
+                ((E_vals*)load(a.to_vals + d))[at - load(a.firsts + d) + lane()] = look(a.vals, vertices[w]);
             }
         }
         if constexpr (!U_FULL) {
