@@ -31,6 +31,8 @@ def limit_memory(cupy: Any, number: int, limit: int | float | None) -> int | Non
         if isinstance(limit, float):
             limit = int(cupy.cuda.runtime.memGetInfo()[1] * limit)
         pool.set_limit(size=limit or 0)
+        if limit and pool.total_bytes() > limit:  # the pool would hand out what it holds, limit or not
+            pool.free_all_blocks()
     return before or None
 
 
