@@ -39,8 +39,8 @@ def build_vector(size: int, indices, values, dtype, dup_op=None, device: Device 
     """
     xp, dtype = device.xp, np.dtype(dtype)
     indices = _array(indices)
-    if indices.size == 1 and type(indices) is np.ndarray:  # made where it is wanted, as it is wanted
-        indices = device.filled(1, indices.item(), index_dtype(size))
+    if indices.size == 1 and type(indices) is np.ndarray:
+        indices = device.to_device(indices.reshape(1).astype(index_dtype(size)))
     else:
         indices = device.to_device(indices).astype(np.int64, copy=False)
     iso = (values.ndim if hasattr(values, "ndim") else np.ndim(values)) == 0

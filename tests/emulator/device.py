@@ -119,6 +119,10 @@ class EmulatedDevice(CudaDevice):
         """Write into an array."""
         target[:] = xp.asarray(np.frombuffer(content, target.dtype))
 
+    def _put_one(self, array: np.ndarray) -> Any:
+        """A copy of one element."""
+        return self.filled(1, array.item(), array.dtype).reshape(array.shape)
+
     def copy_into(self, target: Any, at: int, source: Any) -> None:
         """Elements of one array into another."""
         target[at : at + source.size] = source

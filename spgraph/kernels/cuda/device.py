@@ -28,6 +28,7 @@ ALREADY_ENABLED = 704  # CUDA's number of that error
 PLACES = struct.Struct("@PP")
 TO_DEVICE, ON_DEVICE = 1, 3  # its numbers of copies from the host and within the device
 STAGED = 16384  # bytes that `put_bytes` takes at most
+ONES = 512  # single elements that may be on their way to the device
 FEW = 16  # elements that steer a choice, or are single ones of the caller's
 
 
@@ -87,6 +88,7 @@ class CudaDevice(Device):
         self._typed: dict[Any, np.ndarray] = {}  # the same memory as values of other types
         self._owners: list[Any] = [None] * SLOTS
         self._sequence = 0
+        self._next_one = 0  # of the places of `_ones`
         self._seen: dict[CudaDevice, bool] = {}
         self._modules: list = []  # with their functions, whose addresses are in use
 
@@ -299,9 +301,24 @@ class CudaDevice(Device):
         """A copy in device memory (this device's array is itself; another GPU's is copied within ``with device:``)."""
         if type(array) is self.array_type:
             return array.copy() if self._several and array.device.id != self.number else array
-        if array.size == 1:  # a kernel that is not waited for, instead of a copy that is
-            return self.filled(1, array.item(), array.dtype).reshape(array.shape)
-        return self.xp.asarray(array)
+        return self._put_one(array) if array.size == 1 else self.xp.asarray(array)
+
+    def _put_one(self, array: np.ndarray) -> Any:
+        """A copy of one element that is not waited for, by way of a place of the host that others do not take soon."""
+        with self.lock:
+            at = self._next_one
+            if at == ONES:
+                self.check()  # all have arrived
+                at = 0
+            self._next_one = at + 1
+            self._ones[8 * at:8 * at + array.itemsize] = np.ascontiguousarray(array).reshape(1).view(np.uint8)
+            new = self.xp.empty(array.shape, array.dtype)
+            self._memcpy(new.data.ptr, self._ones.ctypes.data + 8 * at, array.itemsize, TO_DEVICE, self._stream().ptr)
+        return new
+
+    @functools.cached_property
+    def _ones(self) -> np.ndarray:
+        return self._pinned(8 * ONES, np.dtype(np.uint8))
 
     def put(self, array: Any, at: int, value: Any) -> None:
         """Write one element, bit by bit."""
