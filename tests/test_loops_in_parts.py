@@ -27,6 +27,7 @@ def directed(scale, degree, seed):
 
 GRAPHS = {
     "path": lambda: sg.generators.path(60),
+    "long path": lambda: sg.generators.path(400),
     "grid": lambda: sg.generators.grid(14, 13),
     "rmat": lambda: sg.generators.rmat(9, 8, seed=3),
     "directed": lambda: directed(8, 3, 5),
@@ -275,7 +276,7 @@ def test_gpus_may_run_ahead_of_each_other(emulated, monkeypatch, alone, graph, s
 
 
 @pytest.mark.parametrize("after", [1, 2, 3, 5, 8, 13])
-@pytest.mark.parametrize("graph", ["path", "grid", "rmat"])
+@pytest.mark.parametrize("graph", ["path", "long path", "grid", "rmat"])
 def test_a_search_that_is_interrupted_can_go_on(cuda, monkeypatch, graph, after):
     """C and u are those of one level on all parts."""
     with sg.Context(group_of(devices(cuda, 3))):
@@ -459,10 +460,11 @@ def test_algorithms(cuda, alone, algorithm, graph):
     assert any(alone)
 
 
+@pytest.mark.parametrize("graph", ["grid", "long path"])
 @pytest.mark.parametrize("after", [1, 2, 4, 7])
-def test_a_relaxation_that_is_interrupted_can_go_on(cuda, monkeypatch, after):
+def test_a_relaxation_that_is_interrupted_can_go_on(cuda, monkeypatch, after, graph):
     with sg.Context(group_of(devices(cuda, 2))):
-        A = weighted(made("grid")[0], "INT64")
+        A = weighted(made(graph)[0], "INT64")
         wanted = sg.algorithms.sssp(A, 0)
         dist = sg.Vector.from_coo([0], 0, "INT64", size=A.nrows)
         near = dist.dup()

@@ -20,6 +20,7 @@ __all__ = ["MOST_PARTS", "Room", "Rooms", "direct_of", "rooms_of"]
 MOST_PARTS = 16  # as in after.cuh, and `struct Meeting`
 MEETING_WORDS = 4 + MOST_PARTS + 2 * 5 * MOST_PARTS + 2 * MOST_PARTS
 ENDS_AT, PEERS_AT = 2, 4  # words of it
+APART = 128  # entries, so that lists have no cache line in common
 STEPS_OF_A_RUN = 1 << 32  # numbers that a loop's steps have for themselves
 
 
@@ -44,7 +45,8 @@ class Room:
         self.first_at, self.own_at = border.begins[a][self.order[0]], border.begins[a][self.part]
         self.everything = border.duplicate == "all"
         self.meeting = xp.zeros(MEETING_WORDS, np.int64)
-        both = 2 * block.ncols
+        self.apart = -(-block.ncols // APART) * APART  # from the first list to the second
+        both = self.apart + block.ncols
         self.columns, self.sums = xp.empty(both, self.numbers.dtype), xp.empty(both, lists.sums)
         self.values = xp.empty(1 if dtype is None else both, np.int8 if dtype is None else dtype)
         self.ends, self.words, total, self.firsts = direct.places[a]
@@ -64,6 +66,7 @@ class Rooms:
 
     def __init__(self, border: Border, dtype: Any, leaving: list[Any]):
         self.runs = 0
+        self.in_use = False  # by a loop that has not ended as it should
         self.each: list[Room] = []
         for a, block in enumerate(border.blocks):
             with block.device:
@@ -81,16 +84,20 @@ class Rooms:
         room.meeting[PEERS_AT:PEERS_AT + len(rooms)] = put([pointer(one.meeting) for one in rooms], np.int64)
         room.meeting[:2] = put([len(rooms), room.part], np.int64)
         both = [(rooms[q], k) for k in (0, 1) for q in room.order]
-        at = [[pointer(one.columns) + k * one.block.ncols * one.columns.itemsize for one, k in both],
-              [pointer(one.sums) + k * one.block.ncols * one.sums.itemsize for one, k in both],
-              [pointer(one.values) + k * one.block.ncols * one.values.itemsize for one, k in both],
+        at = [[pointer(one.columns) + k * one.apart * one.columns.itemsize for one, k in both],
+              [pointer(one.sums) + k * one.apart * one.sums.itemsize for one, k in both],
+              [pointer(one.values) + k * one.apart * one.values.itemsize for one, k in both],
               [pointer(one.meeting) + (ENDS_AT + k) * one.meeting.itemsize for one, k in both]]
         room.to = [put(addresses, np.uint64) for addresses in at]
         others = [rooms[q] for q in room.order[1:]]
         room.to_bits = put([pointer(one.bits) + 4 * one.firsts[room.part] for one in others], np.uint64)
 
-    def begin(self) -> int:
+    def begin(self, devices: list[Any]) -> int:
         """The number of step 0 of a loop, whose steps have numbers that no other loop's have."""
+        if self.in_use:  # nothing of the last one may be under way
+            for device in devices:
+                device.check()
+        self.in_use = True
         self.runs += 1
         return self.runs * STEPS_OF_A_RUN
 

@@ -42,6 +42,7 @@ from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 __all__ = ["grow", "relax"]
 
 BEGINNING, MEETING, GIVING_AHEAD = 9, 10, 16  # as in after.cuh
+MOST = 8  # that word of `struct Loop`
 SILENCE = 60.0  # seconds without a step on any GPU, after which none will come
 NOTHING = np.empty(0, np.uint8)
 
@@ -161,7 +162,7 @@ class _Part:
         self.state = (BEGINNING, 0, 0, listed, count, -1, entries, 0, LIMIT if most is None else min(most, LIMIT), 0, 0,
                       size, stored, occupied, sources, self.room, self.apart, self.few)
         room = self.program.room
-        self.meeting = u.nvals, out.nvals, device.pointer(room.meeting), base, room.block.ncols
+        self.meeting = u.nvals, out.nvals, device.pointer(room.meeting), base, room.apart
 
     def supersteps(self: Any) -> int:
         """How many this part has done; all that was started has ended."""
@@ -212,7 +213,7 @@ class _Together:
         with ExitStack() as stack:
             for device in sorted(group.own, key=lambda one: one.number):  # other groups have them in another order
                 stack.enter_context(device.lock)
-            first = self.rooms.begin()
+            first = self.rooms.begin(group.own)
             pendings: list[Any] = []
             try:
                 for (device, _), loop in zip(out.on_each(), loops):
@@ -231,6 +232,7 @@ class _Together:
                     loop.device.expect_no_more(pending)
                 raise
             results = [pending.get()[0] for pending in pendings]
+            self.rooms.in_use = False
         steps, total = results[0][2:4]
         if not steps:
             return None
@@ -292,14 +294,17 @@ def _break_off(loops: list[Any], graphs: list[tuple]) -> None:
         for loop in loops:
             loop.device.check()
         done = [loop.supersteps() for loop in loops]
-        if min(done) == max(done):
+        last = max(done)
+        if min(done) == last:
             break
         for loop, (_, rounds, _), own in zip(loops, graphs, done):
-            if own < max(done):
+            if own < last:
                 loop.device.use()
+                loop.program.state()[MOST:MOST + 1] = last  # and no further, though others may have given for it
                 loop.device.start_graph(rounds)
-    if min(done) == max(done) > 0:
-        for loop in loops:
-            with loop.device:
-                loop.device.counters.products += max(done)
-                loop.find()
+    else:
+        raise RuntimeError(f"{loops[0].device.name}: parts of a loop that was broken off stay at supersteps {done}")
+    for loop in loops if last else ():
+        with loop.device:
+            loop.device.counters.products += last
+            loop.find()
