@@ -154,13 +154,14 @@ template <class A, class T, class Op> DEVICE bool grid_reduce(const A& args, i64
 // in the GPU's memory, so that what starts the kernels stays the same for all loops. A search that grows: u is one of two
 // lists, or one of two bitmaps. A relaxation: u is one of two lists, and the bitmaps mark what the one and the other hold.
 //
-// PARTED: the same in parts on GPUs that see each other (engine/parts/loops.py). Each decides for itself, from what all have found: so all
-// decide the same. After a product a part reports to all (`struct Meeting`), and goes on where all have; then owners store
-// what others look at of u, say so, and go on where all have (`go_on`). A part whose own list is so short that the next product
-// will be a push stores it before it reports, and says so: if all have done that, there is nothing to wait for a second time. Whoever
-// has reported waits for a moment only; `queue.gate` tries again. A part has two rooms for lists, by whether the superstep that reads them is even: those of
-// superstep s are written after all have reported s - 2, when they no longer read what was there. Bits are written when all have
-// reported s - 1. Numbers of supersteps only rise, so one that is larger than what is waited for says that, too.
+// PARTED: the same in parts on GPUs that see each other (engine/parts/loops.py). Each decides for itself, from what all have
+// found: so all decide the same. After a product a part reports to all (`struct Meeting`), and goes on where all have; then
+// owners store what others look at of u, say so, and go on where all have (`go_on`). A part whose own list is so short that
+// the next product will be a push stores it before it reports, and says so: if all have done that, there is nothing to wait
+// for a second time. Whoever has reported waits for a moment only; `queue.gate` tries again. A part has two rooms for lists,
+// by whether the superstep that reads them is even: those of superstep s are written after all have reported s - 2, when they
+// no longer read what was there. Bits are written when all have reported s - 1. Numbers of supersteps only rise, so one that
+// is larger than what is waited for says that, too.
 #ifdef IN_LOOP
 #define LIST_MASK ((1ull << COUNT_BITS) - 1)
 enum { ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING,
