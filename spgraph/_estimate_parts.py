@@ -137,12 +137,14 @@ class PartsEstimate:
         rows = {"graph": self.graph, "transpose": self.transpose, "proxies": self.proxies, "pushed": self.pushed,
                 "border": self.border, "lists": self.lists, "loops": self.loops, **self.vectors,
                 "total": self.total}  # fmt: skip
-        lines = [f"Estimate  {nrows:,} x {ncols:,}, {self.nvals:,} entries, {kind}, in {len(self.devices)} parts, "
-                 f"duplicate {self.duplicate}",
+        lines = [f"Estimate  {nrows:,} x {ncols:,}, {self.nvals:,} entries, {kind}, in {len(self.devices)} parts "
+                 f"on {', '.join(dict.fromkeys(self.devices))}, duplicate {self.duplicate}",
                  f"{'':<12}{'largest':>10}{'mean':>10}"]  # fmt: skip
         lines += [f"{name:<12}{size_text(int(sizes.max())):>10}{size_text(int(sizes.mean())):>10}"
                   for name, sizes in rows.items() if sizes.any()]  # fmt: skip
         free = "not known here" if self.free is None else f"{size_text(self.free)} are free"
+        if self.on_host:
+            free = f"{size_text(int(self.total.sum()))} in all parts; {free}"
         return "\n".join([*lines, f"{'fits':<12}{ {True: 'yes', False: 'no', None: '?'}[self.fits]:>10}  ({free})"])
 
 

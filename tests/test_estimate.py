@@ -272,7 +272,9 @@ def test_parts_that_are_elsewhere_and_how_they_print():
     found = sg.estimate("rmat:20", devices=["cuda:0", "cuda:1", "cuda:2", "cuda:3"])
     assert len(found.devices) == 4
     text = repr(found).splitlines()
-    assert text[0] == ("Estimate  1,048,576 x 1,048,576, 33,554,432 entries, unweighted, in 4 parts, duplicate 1-hop")
+    assert text[0] == ("Estimate  1,048,576 x 1,048,576, 33,554,432 entries, unweighted, in 4 parts on cuda:0, cuda:1, "
+                       "cuda:2, cuda:3, duplicate 1-hop")  # fmt: skip
+    assert "in 4 parts on cpu, " in repr(sg.estimate("rmat:10", devices="cpu:4"))
     assert [line.split()[0] for line in text[2:]] == [
         "graph", "proxies", "pushed", "border", "lists", "loops", "bfs", "bfs_parents", "sssp", "pagerank", "total",
         "fits",
