@@ -526,6 +526,20 @@ def test_few_programs_are_kept(cuda, alone):
     assert all(alone)
 
 
+def test_rooms_of_one_type_of_values_are_kept(cuda, alone):
+    with sg.Context(group_of(devices(cuda, 2))):
+        A, source = made("rmat")  # an edge counts 1
+        wanted = sg.algorithms.bfs(A, source).to_dict()
+        for dtype in ["INT64", "FP32", "INT32", "FP64", "INT64"]:
+            dist = sg.Vector.from_coo([source], 0, dtype, size=A.nrows)
+            relaxed(A, dist, dist.dup(), semiring.min_plus, binary.min)
+            assert dist.to_dict() == wanted
+            border = sharing_of(A._block)
+            assert set(border.rooms) == {"searches", np.dtype(dist.dtype.np_type).name}
+            assert {id(kept.rooms) for kept in border.loops.values()} <= {id(rooms) for rooms in border.rooms.values()}
+    assert all(alone)
+
+
 def test_parts_on_one_device_and_without_rows_are_left_to_the_host(cuda, alone):
     one, two = devices(cuda, 2)
     with sg.Context(group_of((one, two, one))):

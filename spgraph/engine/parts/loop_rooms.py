@@ -20,6 +20,7 @@ __all__ = ["MOST_PARTS", "Room", "Rooms", "direct_of", "rooms_of"]
 MOST_PARTS = 16  # as in after.cuh, and `struct Meeting`
 MEETING_WORDS = 4 + MOST_PARTS + 2 * 5 * MOST_PARTS + 2 * MOST_PARTS
 ENDS_AT, PEERS_AT = 2, 4  # words of it
+SEARCHES = "searches"  # among the names of types
 APART = 128  # entries, so that lists have no cache line in common
 STEPS_OF_A_RUN = 1 << 32  # numbers that a loop's steps have for themselves
 
@@ -103,12 +104,17 @@ class Rooms:
 
 
 def rooms_of(border: Border, dtype: Any, symmetric: bool) -> Rooms:
-    """Rooms for loops over a matrix, which its border keeps."""
-    found = border.rooms.get(dtype)
+    """Rooms for loops over a matrix, which its border keeps: those of searches, and of the last type of values."""
+    kind = SEARCHES if dtype is None else dtype.name  # numpy takes None for a type
+    found = border.rooms.get(kind)
     if found is None:
+        for old in [other for other in border.rooms if SEARCHES not in (other, kind)]:
+            rooms = border.rooms.pop(old, None)
+            for key in [key for key, kept in list(border.loops.items()) if kept.rooms is rooms]:
+                border.loops.pop(key, None)
         other = next(iter(border.rooms.values()), None)
         leaving = _leaving(border, symmetric) if other is None else [room.leaving for room in other.each]
-        found = border.rooms[dtype] = Rooms(border, dtype, leaving)
+        found = border.rooms[kind] = Rooms(border, dtype, leaving)
     return found
 
 
