@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-__all__ = ["in_any_order", "level_by_level", "steps_alone"]
+__all__ = ["in_any_order", "interrupt", "level_by_level", "steps_alone"]
 
 
 def steps_alone(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[int]:
@@ -36,6 +36,23 @@ def level_by_level(A: Any, w: Any, near: Any, op: Any, most: int | None = None) 
         count += 1
         if near.nvals == 0 or count == most:
             return count
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, look: int) -> list[int]:
+    """A loop is interrupted at the so-manieth look of the host whether it has ended; its looks, a growing list."""
+    from spgraph.kernels.cuda.launch import Pending
+
+    calls: list[int] = []
+    ready = Pending.ready
+
+    def interrupted(pending: Any) -> bool:
+        calls.append(1)
+        if len(calls) == look:
+            raise KeyboardInterrupt
+        return ready(pending)
+
+    monkeypatch.setattr(Pending, "ready", interrupted)
+    return calls
 
 
 def in_any_order(monkeypatch: pytest.MonkeyPatch, module: Any, seed: int) -> list[int]:

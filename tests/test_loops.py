@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from looping import level_by_level, steps_alone
+from looping import interrupt, level_by_level, steps_alone
 
 import spgraph as sg
 from spgraph import binary, context, engine, monoid, select, semiring, unary
@@ -13,7 +13,6 @@ from spgraph._recording import recorders
 from spgraph.algorithms.bfs import any_next
 from spgraph.engine import loops_cuda
 from spgraph.exceptions import DimensionMismatch, InvalidValue
-from spgraph.kernels.cuda.launch import Pending
 
 N = 12
 
@@ -965,15 +964,7 @@ def test_a_search_that_is_interrupted_can_go_on(cuda, monkeypatch, graph, after)
                 w(~w.S, changed=near) << near.vxm(A, any_next)
                 loop.until(near.nvals == 0)
 
-        calls, ready = [], Pending.ready
-
-        def interrupted(pending):
-            calls.append(1)
-            if len(calls) == after:
-                raise KeyboardInterrupt
-            return ready(pending)
-
-        monkeypatch.setattr(Pending, "ready", interrupted)
+        calls = interrupt(monkeypatch, after)
         try:
             run()
         except KeyboardInterrupt:

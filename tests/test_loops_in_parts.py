@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 from devices import gpus
-from looping import in_any_order, level_by_level, steps_alone
+from looping import in_any_order, interrupt, level_by_level, steps_alone
 
 import spgraph as sg
 from spgraph import binary, context, select, semiring
@@ -76,20 +76,6 @@ def searched(A, w, near, op, most=None):
         if most is not None:
             loop.until(loop.count == most)
     return loop.count
-
-
-def interrupt(monkeypatch, look):
-    """A loop is interrupted at the so-manieth look of the host whether it has ended; how often it has looked."""
-    calls, ready = [], Pending.ready
-
-    def interrupted(pending):
-        calls.append(1)
-        if len(calls) == look:
-            raise KeyboardInterrupt
-        return ready(pending)
-
-    monkeypatch.setattr(Pending, "ready", interrupted)
-    return calls
 
 
 def levelled(A, level, near, most=None, by_rows=True):
