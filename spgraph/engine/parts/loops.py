@@ -3,7 +3,7 @@
 Method: the kernels of `engine.loops_cuda`, and those by which owners store what others look at of u (`exchange.cuh`).
 After each product every GPU tells all others how much it has found; each adds up and chooses what is next, all the same
 (PARTED in kernels/cuda/after.cuh). The host starts rounds of all kernels on every GPU, ahead of what it knows: no GPU
-waits for another but for a moment in a kernel of one warp, and goes on in a later round if that was not enough.
+waits for another but for a moment at the end of a kernel, and goes on in a later round if that was not enough.
 
 Data encoding: each part has its own entries of u as a list or a bitmap, as on one GPU, and room for what it looks at of
 all of u: a list with the running sum of row lengths, or bits and bytes. A search's u has no values, or one in common; a
