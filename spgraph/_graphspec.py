@@ -9,7 +9,7 @@ from typing import Any
 
 from semirings.exceptions import InvalidValue
 
-__all__ = ["FOLDERS", "FORMS", "is_generator", "load", "parse"]
+__all__ = ["FOLDERS", "FORMS", "ORDERS", "in_order", "is_generator", "load", "parse"]
 
 FORMS = {
     "rmat": "rmat:SCALE[:EDGE_FACTOR]",
@@ -20,6 +20,7 @@ FORMS = {
     "star": "star:N",
     "complete": "complete:N",
 }
+ORDERS = ("natural", "degree", "bfs")
 FOLDERS = "a folder with rowptr.i32, col.i32 and w.f32"
 SHAPE = re.compile(r"(\d+)(?:x(\d+))?")
 
@@ -46,7 +47,8 @@ def load(
         A file that `spgraph.io.read` reads, a folder (see `spgraph.bench._folder`), or one of `FORMS`.
     weights : {None, "int"}
         What generators that have a choice give to edges.
-    order : {"natural", "degree"}, optional
+    order : {"natural", "degree", "bfs"}, optional
+        See `in_order`.
     seed : int
         For generators.
     symmetrize, dup_op
@@ -64,6 +66,9 @@ def load(
     >>> load("grid:3x2").shape
     (6, 6)
     """
+    if order == "bfs":
+        A = load(spec, weights=weights, order="natural", seed=seed, symmetrize=symmetrize, dup_op=dup_op)
+        return in_order(A, order)
     if is_generator(spec):
         call, numbers = parse(spec)
         if call.__name__ != "grid":  # a grid has weights anyhow
@@ -77,6 +82,15 @@ def load(
     from spgraph import io
 
     return io.read(spec, symmetrize=symmetrize, dup_op=dup_op, order=order)
+
+
+def in_order(A: Any, order: str) -> Any:
+    """`A` itself, its vertices in one of `ORDERS`: "bfs" is `algorithms.bfs_order`."""
+    if order != "bfs":
+        return A.reorder(order)
+    from spgraph import algorithms
+
+    return A.reorder(algorithms.bfs_order(A))
 
 
 def _read_folder(spec: str, order: str | None):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from semirings.exceptions import IndexOutOfBound
+from semirings.exceptions import DomainMismatch, IndexOutOfBound, InvalidValue
 from spgraph._arrays import given_array
 from spgraph._base import RANK
 from spgraph._convert import describe
@@ -157,6 +157,26 @@ def to_ids(indices: Any, function: str, argument: str, device: Device = HOST, *,
     if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
         raise IndexOutOfBound(f"{function}: {argument} hold {int(array.max())}, but indices are below 2**63")
     return array if narrow and array.dtype == np.int32 else array.astype(np.int64, copy=False)
+
+
+def to_permutation(order: Any, size: int, function: str, device: Device) -> Any:
+    """All of 0, 1, ..., size - 1, each once, as an int64 array of `device` (of parts: of the host)."""
+    home = HOST if device.group is not None else device
+    if RANK.get(type(order)) == 1:
+        if order.dtype.np_type.kind not in "iu":
+            raise DomainMismatch(f"{function}: order has dtype {order.dtype}, but integers were wanted")
+        array = order._coo()[1]
+        array = array if order._device is home else home.to_device(order._device.to_host(array))
+    else:
+        array = home.to_device(to_ids(order, function, "order", home))
+    if array.size != size:
+        raise InvalidValue(f"{function}: order names {array.size} vertices, but the Matrix has {size}")
+    check_ids(array, size, function, "order")
+    seen = home.xp.zeros(size, bool)
+    seen[array] = True
+    if not seen.all():
+        raise InvalidValue(f"{function}: order lacks vertex {int(seen.argmin())} and names another one twice")
+    return array.astype(np.int64, copy=False)
 
 
 def check_ids(ids: Any, size: int, function: str, argument: str) -> None:

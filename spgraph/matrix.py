@@ -19,6 +19,7 @@ from spgraph._vector_ops import _PLAIN_MATRIX
 from spgraph.block import MatrixBlock
 from spgraph.exchange.matrix_parts import matrix_storage
 from spgraph.expression import computed
+from spgraph.indexing import to_permutation
 from spgraph.mask import StructuralMask, ValueMask, to_mask
 
 __all__ = ["Matrix", "MatrixExpression", "MatrixIndexExpr", "TransposedMatrix"]
@@ -170,7 +171,7 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
 
     @property
     def order(self) -> str:
-        """Order in which rows and columns are stored, "natural" or "degree"; results do not depend on it."""
+        """Order in which rows and columns are stored: "natural", "degree" or "listed"; results do not depend on it."""
         rows, cols = self._block.rows.name, self._block.cols.name
         return rows if rows == cols else f"{rows}, {cols}"
 
@@ -184,19 +185,31 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
         """Whether the Matrix equals its transpose; None if that is not known."""
         return self._block.symmetric
 
-    def reorder(self, order: str) -> Matrix:
+    def reorder(self, order: Any) -> Matrix:
         """Store rows and columns in another order; nothing that can be asked of the Matrix changes.
+
+        In parts each part keeps its vertices, in that order.
 
         Parameters
         ----------
-        order : {"natural", "degree"}
-            "degree" puts vertices with many edges first, where they share cache lines: on
-            power-law graphs, products are faster. Square matrices only.
+        order : {"natural", "degree"}, Vector or array of int
+            "degree" puts vertices with many edges first, where they share cache lines: on power-law graphs, products
+            are faster. Else all vertices, each once, in the order in which they shall lie, for instance
+            `spgraph.algorithms.bfs_order`. Square matrices only.
 
         Returns
         -------
         Matrix
             Itself.
+
+        Raises
+        ------
+        InvalidValue
+            If `order` is another name, or lacks a vertex.
+        IndexOutOfBound
+            If it names one that does not exist.
+        DimensionMismatch
+            If the Matrix is not square.
 
         Examples
         --------
@@ -204,15 +217,19 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
         >>> A = sg.Matrix.from_coo([0, 1, 2], [2, 2, 0], 1)
         >>> A.reorder("degree").to_dicts() == A.reorder("natural").to_dicts()
         True
+        >>> A.reorder([2, 0, 1]).order
+        'listed'
         """
         if recorders:
             refuse("reorder", "do it before the loop, or after it")
-        if order not in ("natural", "degree"):
-            raise InvalidValue(f'reorder: order is {order!r}, but "natural" or "degree" was wanted')
-        if order == "degree" and self.nrows != self.ncols:
+        named, device = isinstance(order, str), self._block.device
+        if named and order not in ("natural", "degree"):
+            raise InvalidValue(f'reorder: order is {order!r}, but "natural", "degree" or a list of all vertices was '
+                               "wanted")
+        if self.nrows != self.ncols and not (named and order == "natural"):
             raise DimensionMismatch(f"reorder: the Matrix has shape {self.shape}, but a square one was wanted")
-        with making("reorder", self._block.device):
-            self._block.reorder(order)
+        with making("reorder", device):
+            self._block.reorder(order if named else to_permutation(order, self.nrows, "reorder", device))
         return self
 
     def clear(self) -> None:

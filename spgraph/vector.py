@@ -255,7 +255,7 @@ class Vector(Output, VectorMake, VectorExport, VectorLike):
 
     @property
     def order(self) -> str:
-        """Order in which entries are stored, "natural" or "degree"; results do not depend on it."""
+        """Order in which entries are stored: "natural", "degree" or "listed"; results do not depend on it."""
         return self._block.partition.name
 
     def clear(self) -> None:

@@ -496,3 +496,15 @@ def test_machine_says_where_numbers_come_from():
     assert json.loads(json.dumps(found)) == found
     assert "no-such-package" not in versions("no-such-package")
     assert all(row["install"].startswith("pip install") for row in optional_packages())
+
+
+def test_orders_are_measured_apart():
+    result = bench.compare(["rmat:6:4"], against=["scipy"], algorithms=["bfs", "pagerank"], orders=["bfs", "natural"],
+                           repeat=1, progress=False)  # fmt: skip
+    assert (result.notes, result.wrong) == ([], [])
+    assert [row.order for row in result.rows if row.engine == "spgraph"] == ["bfs", "natural"] * 2
+    assert list(result.graphs[0]["reorder_seconds"]) == ["bfs"]
+    assert result.graphs[0]["reorder_seconds"]["bfs"] > 0
+    assert "; to order by bfs took" in str(result)
+    with pytest.raises(InvalidValue, match="orders: got 'rcm', wanted some of natural, degree, bfs"):
+        bench.compare(["path:3"], orders=["rcm"])

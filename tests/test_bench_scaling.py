@@ -236,11 +236,11 @@ def test_the_command_prints_saves_and_draws(capsys, tmp_path):
     saved, drawn = tmp_path / "scaling.json", tmp_path / "scaling.svg"
     code = main(["bench", "scaling", "rmat:4", "path:9", "--devices", "1,2,3", "--algorithms", ",".join(FEW),
                  "--partition", "random", "--exchange", "broadcast", "--duplicate", "all",
-                 "--direction", "pull", "--order", "degree", "--repeat", "1", "--sources", "2", "--device", "cpu",
+                 "--direction", "pull", "--order", "bfs", "--repeat", "1", "--sources", "2", "--device", "cpu",
                  "--save", str(saved), "--plot", str(drawn), "--commit", "abc"])  # fmt: skip
     out, err = capsys.readouterr()
     assert code == 0
-    assert "strong scaling, random, all, broadcast, degree order" in out
+    assert "strong scaling, random, all, broadcast, bfs order" in out
     assert "A path of 9 vertices, dealt out at random:" in out
     assert "rmat:4, bfs_push: " in err and "ms on 3" in err
     document = json.loads(saved.read_text())

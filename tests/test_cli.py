@@ -316,10 +316,11 @@ def test_dtype(capsys, tmp_path):
 
 
 def test_threads_and_order_change_nothing(capsys, tmp_path):
-    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
-    for file, options in zip(files, ([], ["--threads", "1", "--order", "degree"])):
-        run_json(capsys, "bfs", "rmat:8", "--output", str(file), *options)
-    assert files[0].read_text() == files[1].read_text()
+    files = [tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "c.txt"]
+    for file, options in zip(files, ([], ["--threads", "1", "--order", "degree"], ["--order", "bfs"])):
+        facts = run_json(capsys, "bfs", "rmat:8", "--output", str(file), *options)
+        assert facts["graph"]["order"] == {"degree": "degree", "bfs": "listed"}.get((options or [""])[-1], "natural")
+    assert files[0].read_text() == files[1].read_text() == files[2].read_text()
 
 
 # ---- files --------------------------------------------------------------------------
@@ -677,7 +678,7 @@ def test_bench_compare_tells_of_wrong_answers(capsys, monkeypatch):
     ("argv", "message"),
     [
         (["compare", "path:3", "--against", "gunrock"], "wanted some of graphblas,scipy,networkx,cugraph"),
-        (["compare", "path:3", "--order", "random"], "wanted some of natural,degree"),
+        (["compare", "path:3", "--order", "random"], "wanted some of natural,degree,bfs"),
         (["compare", "path:3", "--seconds", "0"], "wanted more than 0"),
         (["compare", "path:3", "--seconds", "nan"], "wanted more than 0"),
         (["graph500"], "--scale"),

@@ -1,13 +1,19 @@
 """Matrices whose rows and columns lie in different orders: results are those of natural order, and operands stay."""
 
+import pickle
+
 import numpy as np
 import pytest
 from devices import make_bitmap
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import spgraph as sg
-from spgraph import binary
+from spgraph import binary, context
+from spgraph.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound, InvalidValue
 
 N = 9
+LISTED = [3, 8, 0, 5, 7, 1, 2, 6, 4]
 
 
 def graph():
@@ -24,6 +30,9 @@ def unit():
 MATRICES = {
     "rows by degree": lambda: graph().reorder("degree").mxm(unit(), "plus_times").new(),
     "columns by degree": lambda: unit().mxm(graph().reorder("degree"), "plus_times").new(),
+    "as listed": lambda: graph().reorder(LISTED),
+    "rows as listed": lambda: graph().reorder(LISTED).mxm(unit(), "plus_times").new(),
+    "columns as listed": lambda: unit().mxm(graph().reorder(sg.Vector.from_dense(LISTED)), "plus_times").new(),
 }
 
 
@@ -99,3 +108,120 @@ def test_entries_are_counted_wherever_they_come_to_lie(which):
     assert (C.nvals, C.T.nvals, C.T.new().nvals) == (graph().nvals,) * 3
     A = graph().reorder("degree")
     assert A.nvals == A.reorder("natural").nvals == graph().nvals
+
+
+def test_an_order_may_be_listed():
+    A = graph()
+    natural = A.order
+    for listed in (LISTED, np.array(LISTED, np.uint8), sg.Vector.from_dense(LISTED), range(N - 1, -1, -1)):
+        assert A.reorder(listed) is A
+        assert A.order == "listed"
+        assert A.isequal(graph(), check_dtype=True)
+        assert A.reorder("degree").isequal(graph()) and A.order == "degree"
+        assert A.reorder("natural").isequal(graph()) and A.order == natural
+    assert sg.Matrix(bool, 0, 0).reorder([]).shape == (0, 0)
+
+
+def test_a_listed_order_goes_along():
+    A, u = graph().reorder(LISTED), vector(listed=True)
+    wanted = u.vxm(graph(), "plus_times").new().to_dict()
+    for B in (A.dup(), A.T.new(), A.to("cpu:3"), A.to("cpu:2").to("cpu:3"), A.to("cpu:2").to("cpu")):
+        assert B.order == "listed"
+    for B in (A.dup(), A.T.new().T.new(), A.to("cpu:3"), A.to("cpu:2").to("cpu"), pickle.loads(pickle.dumps(A))):
+        assert B.to_dicts() == A.to_dicts()
+        with context.on(B):
+            there = u if B.device == u.device else u.to(B.device)
+            assert there.vxm(B, "plus_times").new().to_dict() == wanted
+
+
+@pytest.mark.parametrize(
+    ("order", "error", "words"),
+    [
+        ("bfs", InvalidValue, "order is 'bfs', but"),
+        ([0, 1], InvalidValue, "order names 2 vertices, but the Matrix has 9"),
+        ([0] * 9, InvalidValue, "order lacks vertex 1 and names another one twice"),
+        ([*range(8), 9], IndexOutOfBound, "order hold 9, but the size is 9"),
+        ([*range(8), -1], IndexOutOfBound, "hold -1"),
+        (np.arange(9.0), TypeError, "dtype float64, but integers"),
+        (sg.Vector.from_coo([0, 4], [1, 0], size=9), InvalidValue, "order names 2 vertices"),
+        (sg.Vector.from_dense(np.arange(9.0)), DomainMismatch, "order has dtype FP64"),
+    ],
+)
+def test_orders_that_are_none(order, error, words):
+    A = graph().reorder(LISTED)
+    with pytest.raises(error, match=words):
+        A.reorder(order)
+    assert A.order == "listed" and A.isequal(graph())
+
+
+def test_rectangles_have_no_order():
+    with pytest.raises(DimensionMismatch, match="shape \\(2, 3\\), but a square"):
+        sg.Matrix(int, 2, 3).reorder([0, 1])
+
+
+def found_in_order(n, rows, cols, order):
+    """Whether a queue could find the vertices of an undirected graph in this order, from each component's smallest."""
+    near = [[] for _ in range(n)]
+    for i, j in zip(rows.tolist(), cols.tolist()):
+        near[i].append(j)
+        near[j].append(i)
+    place = {int(v): at for at, v in enumerate(order)}
+    level, earliest, first = {}, 0, -1
+    for v in order.tolist():
+        parents = sorted(place[w] for w in near[v] if w in level)
+        if not parents:
+            if v < first or _smallest(near, v) != v:
+                return False
+            level[v], earliest, first = 0, place[v], v
+            continue
+        later = [at for at in parents if at >= earliest]
+        if not later or level[int(order[later[0]])] != min(level[int(order[at])] for at in parents):
+            return False
+        earliest = later[0]
+        level[v] = level[int(order[earliest])] + 1
+    return len(place) == n == order.size
+
+
+def _smallest(near, start):
+    seen, front = {start}, [start]
+    while front:
+        front = [w for v in front for w in near[v] if w not in seen and not seen.add(w)]
+    return min(seen)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 24), st.integers(0, 40), st.integers(0, 2**32 - 1), st.booleans())
+def test_bfs_order_is_that_of_a_queue(n, m, seed, directed):
+    rows, cols = np.random.default_rng(seed).integers(0, n, (2, m))
+    ends = (rows, cols) if directed else (np.r_[rows, cols], np.r_[cols, rows])
+    A = sg.Matrix.from_coo(*ends, 1, nrows=n, ncols=n, dup_op="any")
+    order = sg.algorithms.bfs_order(A)
+    assert order.dtype == "INT64"
+    assert found_in_order(n, rows, cols, order.to_dense())
+    assert A.dup().reorder(order).isequal(A)
+
+
+def test_the_check_of_orders_finds_wrong_ones():
+    rows, cols = np.array([0, 0, 1, 2]), np.array([1, 2, 3, 4])
+    assert found_in_order(5, rows, cols, np.array([0, 2, 1, 4, 3]))
+    for wrong in ([0, 1, 2, 4, 3], [0, 1, 3, 2, 4], [1, 0, 3, 2, 4], [0, 1, 2, 3]):
+        assert not found_in_order(5, rows, cols, np.array(wrong))
+
+
+@pytest.mark.parametrize(("n", "rows"), [(1, []), (6, []), (40, range(39))])
+def test_bfs_order_of_paths_and_of_nothing(n, rows):
+    A = sg.Matrix.from_coo(list(rows), [row + 1 for row in rows], True, dtype=bool, nrows=n, ncols=n)
+    assert (sg.algorithms.bfs_order(A).to_dense() == np.arange(n)).all()
+    assert sg.algorithms.bfs_order(sg.Matrix(bool, 0, 0)).size == 0
+
+
+def test_bfs_order_brings_neighbours_near_each_other():
+    side = 24
+    grid = sg.generators.grid(side)
+    rows, cols, _ = grid.to_coo()
+    name = np.random.default_rng(0).permutation(side**2)
+    order = sg.algorithms.bfs_order(sg.Matrix.from_coo(name[rows], name[cols], 1, nrows=side**2, ncols=side**2))
+    place = np.empty(side**2, int)
+    place[order.to_dense()] = np.arange(side**2)
+    assert abs(place[name[rows]] - place[name[cols]]).max() <= 4 * side
+    assert abs(name[rows] - name[cols]).max() > side**2 / 2

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from spgraph._cli.options import above, add_device, at_least, dtype_of
-from spgraph._graphspec import FOLDERS, FORMS
+from spgraph._graphspec import FOLDERS, FORMS, ORDERS
 
 __all__ = ["add_parser"]
 
@@ -18,7 +18,6 @@ ALGORITHMS = (*USUAL, "betweenness", "components", "triangles")
 SCALED = ("bfs_push", *ALGORITHMS)
 USUALLY_PUSHED = ("bfs_push", "sssp", "betweenness")
 USUALLY_SCALED = ("bfs_push", "bfs", "sssp", "components", "pagerank", "betweenness")
-ORDERS = ("natural", "degree")
 
 
 def add_parser(commands) -> None:
@@ -65,9 +64,9 @@ def _add_compare(kinds) -> None:
     add(
         "--order",
         type=_some_of(ORDERS),
-        default=list(ORDERS),
+        default=["natural", "degree"],
         metavar="LIST",
-        help="orders of vertices in spgraph's memory, of natural,degree (default: both)",
+        help=f"orders of vertices in spgraph's memory, of {','.join(ORDERS)} (default: the first two)",
     )
     add("--dtype", type=dtype_of, help="type of distances and ranks (default: by weights and device)")
     _add_turns(parser)

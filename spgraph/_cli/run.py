@@ -22,7 +22,7 @@ from spgraph._cli.names import Names
 from spgraph._cli.options import add_device, at_least, dtype_of
 from spgraph._cli.text import counted, described, lines, rated, timed
 from spgraph._cli.watch import Compiled, watch
-from spgraph._graphspec import FOLDERS, FORMS, is_generator, load
+from spgraph._graphspec import FOLDERS, FORMS, ORDERS, is_generator, load
 from spgraph._trace import trace
 from spgraph.context import Context
 from spgraph.exceptions import InvalidValue
@@ -81,7 +81,7 @@ def add_parser(commands) -> None:
     add("--dtype", type=dtype_of, help="type of distances or ranks, such as float32")
     group = parser.add_argument_group("the graph")
     add = group.add_argument
-    add("--order", choices=("natural", "degree"), help="order of vertices in memory; results are the same")
+    add("--order", choices=ORDERS, help="order of vertices in memory; results are the same")
     add(
         "--seed",
         type=at_least(0),

@@ -9,6 +9,7 @@ from spgraph.algorithms._iterated import IteratedVector
 from spgraph.algorithms.bellman_ford import bellman_ford, negative_cycle
 from spgraph.algorithms.betweenness import betweenness_centrality
 from spgraph.algorithms.bfs import bfs, bfs_parents
+from spgraph.algorithms.bfs_order import bfs_order
 from spgraph.algorithms.clustering import average_clustering, clustering, transitivity
 from spgraph.algorithms.components import connected_components
 from spgraph.algorithms.core import core_number
@@ -31,6 +32,7 @@ __all__ = [
     "bfs",
     "bfs_from_any",
     "bfs_from_each",
+    "bfs_order",
     "bfs_parents",
     "clustering",
     "connected_components",

@@ -28,7 +28,7 @@ from spgraph.matrix import Matrix
 
 __all__ = ["Comparison", "compare"]
 
-ORDERS = ("natural", "degree")
+USUAL_ORDERS = ("natural", "degree")
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Comparison:
     Attributes
     ----------
     graphs : list of dict
-        Name, vertices, stored edges, sources and seconds for reordering by degree.
+        Name, vertices, stored edges, sources and seconds for each other order than the natural one.
     rows : list of Measurement
     notes : list of str
         What was left out, and why.
@@ -89,7 +89,7 @@ def compare(
     against: Iterable[str] | None = None,
     algorithms: Iterable[str] = USUAL,
     repeat: int = 16,
-    orders: Iterable[str] = ORDERS,
+    orders: Iterable[str] = USUAL_ORDERS,
     dtype=None,
     seed: int = 0,
     sources: int = 16,
@@ -115,8 +115,8 @@ def compare(
         Triangles are counted, directed edges as undirected ones.
     repeat : int
         Turns of every engine, 1 or more.
-    orders : iterable of {"natural", "degree"}
-        Orders of spgraph's matrix.
+    orders : iterable of {"natural", "degree", "bfs"}
+        Orders of spgraph's matrix; "bfs" is `spgraph.algorithms.bfs_order`. Default: the first two.
     dtype : optional
         Of distances, ranks and centralities, for engines that have a choice. Default: int64 distances (the weights'
         own where they are floats); float64 ranks and centralities on a CPU, float32 on a GPU.
@@ -225,7 +225,7 @@ def _check_arguments(against, algorithms, orders, repeat, sources, in_a_row) -> 
     for what, given, known in (
         ("against", against, PEERS),
         ("algorithms", algorithms, ALGORITHMS),
-        ("orders", orders, ORDERS),
+        ("orders", orders, _graphspec.ORDERS),
     ):
         for name in given:
             if name not in known:
@@ -237,9 +237,9 @@ def _check_arguments(against, algorithms, orders, repeat, sources, in_a_row) -> 
         )
 
 
-def _orders(A: Matrix, orders: list[str]) -> tuple[dict[str, Matrix], float | None]:
-    """The matrix in each order, and what reordering by degree took (kernels are compiled by then)."""
-    found, seconds = {}, None
+def _orders(A: Matrix, orders: list[str]) -> tuple[dict[str, Matrix], dict[str, float]]:
+    """The matrix in each order, and what reordering took (kernels are compiled by then)."""
+    found, seconds = {}, {}
     for order in orders:
         if order == "natural":
             found[order] = A
@@ -249,7 +249,7 @@ def _orders(A: Matrix, orders: list[str]) -> tuple[dict[str, Matrix], float | No
             again = found[order] = A.dup()
             A._device.synchronize()
             start = time.perf_counter()
-            again.reorder(order)
+            _graphspec.in_order(again, order)
             A._device.synchronize()
-            seconds = time.perf_counter() - start
+            seconds[order] = time.perf_counter() - start
     return found, seconds

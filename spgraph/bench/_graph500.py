@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from spgraph import algorithms, binary, context, generators
+from spgraph import _graphspec, algorithms, binary, context, generators
 from spgraph.bench._arrays import dense
 from spgraph.bench._saved import described
 from spgraph.bench._statistics import harmonic_statistics, statistics
@@ -155,7 +155,7 @@ def graph500(
         Edges per vertex.
     roots : int
         Searches of each kernel; fewer if not so many vertices have an edge to another.
-    order : {"natural", "degree"}
+    order : {"natural", "degree", "bfs"}
         Order of the Matrix; making it is part of kernel 1.
     seed : int
         Of edges, weights and roots.
@@ -225,7 +225,7 @@ def _construct(edges: EdgeList, order: str) -> Matrix:
     ]
     A = Matrix.from_coo(*both, nrows=edges.n, ncols=edges.n, dup_op=binary.min)
     A._block.symmetric = True  # both directions came with the same weights
-    return A.reorder(order)
+    return _graphspec.in_order(A, order)
 
 
 def _draw_roots(edges: EdgeList, count: int, seed: int) -> list[int]:

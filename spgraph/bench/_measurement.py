@@ -37,7 +37,7 @@ class Measurement:
     engine : str
         "spgraph", or a peer's package.
     order : str
-        spgraph: "natural" or "degree"; else "".
+        spgraph: "natural", "degree" or "bfs"; else "".
     text : str
         Name of the fastest text, and in `tried` the best time of each.
     first : float

@@ -144,9 +144,9 @@ def memory(
     for name in algorithms:
         if name not in (PUSHED, *ALGORITHMS):
             raise InvalidValue(f"memory: algorithms: got {name!r}, wanted some of {', '.join((PUSHED, *ALGORITHMS))}")
-    if repeat < 1 or sources < 1 or order not in ("natural", "degree"):
-        raise InvalidValue(f'memory: repeat is {repeat}, sources {sources} and order {order!r}; wanted 1 or more of '
-                           'each, and "natural" or "degree"')  # fmt: skip
+    if repeat < 1 or sources < 1 or order not in _graphspec.ORDERS:
+        raise InvalidValue(f"memory: repeat is {repeat}, sources {sources} and order {order!r}; wanted 1 or more of "
+                           f"each, and one of {', '.join(_graphspec.ORDERS)}")  # fmt: skip
     device = context.device()
     arguments = {"device": described(device), "order": order, "repeat": repeat, "seconds": seconds, "seed": seed,
                  "threads": threads()}  # fmt: skip

@@ -211,7 +211,7 @@ def scaling(
         Default: bfs_push, bfs, sssp, components, pagerank, betweenness.
     partition, duplicate, exchange : optional
         As for `Context`.
-    order : {"natural", "degree"}
+    order : {"natural", "degree", "bfs"}
         Of the vertices of each part.
     weak : bool
         The graph grows with the devices: a generator's scale by one, or its side by two, whenever they double.
@@ -285,8 +285,8 @@ def _check_arguments(base, graphs, counts, algorithms, order, weak, repeat, sour
     for name in algorithms:
         if name not in SCALED:
             raise InvalidValue(f"scaling: algorithms: got {name!r}, wanted some of {', '.join(SCALED)}")
-    if order not in ("natural", "degree"):
-        raise InvalidValue(f'scaling: order is {order!r}, but "natural" or "degree" was wanted')
+    if order not in _graphspec.ORDERS:
+        raise InvalidValue(f"scaling: order is {order!r}, wanted one of {', '.join(_graphspec.ORDERS)}")
     if counts[0] < 1 or repeat < 1 or sources < 1:
         raise InvalidValue(f"scaling: devices are {counts}, repeat is {repeat} and sources {sources}; wanted 1 or more")
     for spec in graphs if weak else ():
@@ -337,7 +337,7 @@ def _cases(spec: str, settings: _Settings, told: Progress) -> list[_Case]:
         with Context(device, **settings.parts):
             parts = whole if device is whole._device else whole._moved(device)
             if settings.order != parts.order:
-                parts = (parts.dup() if parts is whole else parts).reorder(settings.order)
+                parts = _graphspec.in_order(parts.dup() if parts is whole else parts, settings.order)
         own = starts if settings.sources else starts[:count]
         found.append(_Case(count, device, name, whole, parts, own))
     told.done(f"{spec}: {found[0].whole.nvals:,} stored edges, on {', '.join(case.device.name for case in found)}")

@@ -78,8 +78,8 @@ def _title(graph: dict) -> str:
     sources = graph["sources"]
     origin = f"searched from vertex {sources[0]}" if len(sources) == 1 else f"searched from {len(sources)} vertices"
     title = f"{graph['name']}: {graph['vertices']:,} vertices, {graph['stored_edges']:,} stored edges, {origin}"
-    if graph["reorder_seconds"] is not None:
-        title += f"; to order by degree took {graph['reorder_seconds'] * 1e3:.1f} ms"
+    for order, seconds in graph["reorder_seconds"].items():
+        title += f"; to order by {order} took {seconds * 1e3:.1f} ms"
     return title
 
 

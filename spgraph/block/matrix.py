@@ -228,10 +228,16 @@ class MatrixBlock:
                      rows=rows, cols=cols)
         return self
 
-    def reorder(self, order: str) -> MatrixBlock:
-        """Re-home a square block to ``"natural"`` order or by falling ``"degree"``; returns self."""
-        if order == "natural":
+    def reorder(self, order: Any) -> MatrixBlock:
+        """Re-home a square block to ``"natural"`` order, by falling ``"degree"`` or as listed; returns self.
+
+        A list is an array of all vertices, each once, of its device.
+        """
+        if isinstance(order, str) and order == "natural":
             return self.rehome(NATURAL, NATURAL)
+        if not isinstance(order, str):
+            listed = Partition(order.astype(index_dtype(self.nrows)), "listed", device=self.device)
+            return self.rehome(listed, listed)
         self.rehome(NATURAL, NATURAL)
         xp = self.device.xp
         degree = xp.diff(self.indptr)

@@ -97,24 +97,27 @@ class Group(Device):
         name = partition if isinstance(partition, str) else getattr(partition, "__name__", "own")
         return self.layout(*lay_out(owner, self.parts), name)
 
-    def layout(self, starts: Any, order: Any, name: str) -> Layout:
+    def layout(self, starts: Any, order: Any, name: str, partition: str | None = None) -> Layout:
         """The layout with these contents: the same object as long as somebody holds it."""
-        key = name, starts.tobytes(), None if order is None else hashlib.blake2b(order.tobytes()).digest()
+        partition = name if partition is None else partition
+        key = name, partition, starts.tobytes(), None if order is None else hashlib.blake2b(order.tobytes()).digest()
         found = self._layouts.get(key)
         if found is None:
-            found = self._layouts[key] = Layout(self, starts, order, name)
+            found = self._layouts[key] = Layout(self, starts, order, name, partition)
         self._recent[found.size] = found
         return found
 
-    def reordered(self, A: Any, order: str) -> tuple[Layout, Layout]:
-        """The layouts of a matrix with the vertices of each part in "natural" order or by falling "degree"."""
+    def reordered(self, A: Any, order: Any) -> tuple[Layout, Layout]:
+        """The layouts of a matrix, the vertices of each part in "natural" order, by falling "degree" or as listed."""
         if A.rows is not A.cols:
             return A.rows, A.cols
-        old = A.rows
-        if order == "natural":
-            if old.order is None:
-                return old, old
-            ids = [np.sort(old.order[a:b]) for a, b in zip(old.starts, old.starts[1:])]
+        old, name = A.rows, order if isinstance(order, str) else "listed"
+        everything = old.ids(np.arange(old.size))
+        if name == "natural":
+            ids = [np.sort(everything[a:b]) for a, b in zip(old.starts, old.starts[1:])]
+        elif name == "listed":
+            owner = old.owners(old.positions(order))
+            ids = [order[np.argsort(owner, kind="stable")]]
         else:
             degree = np.concatenate(
                 self.transport.gather([device.to_host(device.xp.diff(piece.indptr)) for device, piece in A.on_each()])
@@ -128,15 +131,15 @@ class Group(Device):
                         ]
                     )
                 )
-            everything = old.ids(np.arange(old.size))
             ids = [
                 everything[a:b][np.lexsort((everything[a:b], -degree[a:b]))] for a, b in zip(old.starts, old.starts[1:])
             ]
         chosen = np.concatenate(ids)
-        if np.array_equal(chosen, old.ids(np.arange(old.size))):
+        name = old.partition if name == "natural" else name
+        if old.name == name and np.array_equal(chosen, everything):
             return old, old
         natural = np.array_equal(chosen, np.arange(old.size))
-        layout = self.layout(old.starts, None if natural else chosen, "degree" if order == "degree" else old.name)
+        layout = self.layout(old.starts, None if natural else chosen, name, old.partition)
         return layout, layout
 
     def dealt(self, arrays: list) -> list:

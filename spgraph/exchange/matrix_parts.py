@@ -289,8 +289,8 @@ class MatrixParts(Parts):
         self.take(self.pieces, symmetric)
         return self
 
-    def reorder(self, order: str) -> MatrixParts:
-        """By falling degree within each part, or back; returns self."""
+    def reorder(self, order: Any) -> MatrixParts:
+        """Within each part by falling degree, as listed (an array of the host), or back; returns self."""
         rows, cols = self.device.reordered(self, order)
         return self.rehome(rows, cols)
 
@@ -311,7 +311,7 @@ class MatrixParts(Parts):
         return indptr, columns[order], values[order] if single is None else single, iso
 
     def to_device(self, device: Device) -> Any:
-        """The same content on another device, by falling degree if it is; itself if it is there."""
+        """The same content on another device, in its order if it has one; itself if it is there."""
         if device is self.device:
             return self
         home: Any = device if device.group is not None else HOST
@@ -319,7 +319,7 @@ class MatrixParts(Parts):
         indptr, indices, values, iso = self.csr()
         new.set_csr(indptr, indices, values, iso=iso, symmetric=self.symmetric)
         new = new if device.group is not None else new.to_device(device)
-        return new.reorder("degree") if _lies_by_degree(self) else new
+        return _reordered_as(self, new, self.rows.order)
 
 
 def over_positions(A: MatrixParts, indptr: Any, indices: Any, values: Any, iso: bool) -> MatrixBlock:
@@ -336,8 +336,8 @@ def can_turn(group: Any, blocks: list[MatrixBlock]) -> bool:
 
 
 def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
-    """A matrix of one device in parts; what lies by falling degree does so in each part."""
-    to_host, by_degree = block.device.to_host, _lies_by_degree(block)
+    """A matrix of one device in parts; its order becomes that of each part."""
+    to_host, whole = block.device.to_host, block
     if not (block.rows.natural and block.cols.natural):
         block = block.copy().rehome(NATURAL, NATURAL)
     new = MatrixParts(block.nrows, block.ncols, block.dtype, group)
@@ -348,11 +348,16 @@ def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
         iso=block.iso,
         symmetric=block.symmetric,
     )
-    return new.reorder("degree") if by_degree else new
+    return _reordered_as(whole, new, None if whole.rows.natural else to_host(whole.rows.to_global))
 
 
-def _lies_by_degree(A: Any) -> bool:
-    return A.rows.name == "degree" and A.rows is A.cols
+def _reordered_as(old: Any, new: Any, listed: Any) -> Any:
+    """`new` by falling degree or as listed, if `old` lies so; itself."""
+    if old.rows is not old.cols or old.rows.name not in ("degree", "listed"):
+        return new
+    if old.rows.name == "degree":
+        return new.reorder("degree")
+    return new.reorder(listed if new.device.group is not None else new.device.to_device(listed))
 
 
 def rows_of(

@@ -61,7 +61,8 @@ def finish(block, report, labels, order: str | None):
 
     order = context.current().order if order is None else order
     if order not in context.ORDERS:
-        raise InvalidValue(f"order: got {order!r}, wanted one of {', '.join(context.ORDERS)}")
+        hint = "; for that one A.reorder(algorithms.bfs_order(A))" if order == "bfs" else ""
+        raise InvalidValue(f"order: got {order!r}, wanted one of {', '.join(context.ORDERS)}{hint}")
     if block.nrows == block.ncols:
         block.reorder(order)
     matrix: Any = Matrix._wrap(block)

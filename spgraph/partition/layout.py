@@ -31,7 +31,9 @@ class Layout:
     order : array of int64, shape (n,), optional
         Global id at each position.
     name : str
-        Of the partition, as it is shown.
+        As it is shown: of the order, else of the partition.
+    partition : str, optional
+        Name of the partition, where it is another one.
 
     Attributes
     ----------
@@ -41,11 +43,13 @@ class Layout:
 
     natural = False
 
-    def __init__(self, group: Any, starts: Any, order: Any = None, name: str = "contiguous"):
+    def __init__(self, group: Any, starts: Any, order: Any = None, name: str = "contiguous",
+                 partition: str | None = None):
         self.group = group
         self.starts = np.asarray(starts, np.int64)
         self.order = order
         self.name = name
+        self.partition = name if partition is None else partition
         self.size = int(self.starts[-1])
         self.places = None
         if order is not None:
