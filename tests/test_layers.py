@@ -176,7 +176,8 @@ SURFACE = {
         "IteratedVector", "PageRank", "average_clustering", "bellman_ford", "betweenness_centrality", "bfs",
         "bfs_from_any", "bfs_from_each", "bfs_order", "bfs_parents", "clustering", "connected_components",
         "core_number", "eigenvector_centrality", "hits", "katz_centrality", "maximal_independent_set",
-        "minimum_spanning_forest", "negative_cycle", "pagerank", "sssp", "sssp_parents", "transitivity", "triangle_count", "triangles",
+        "minimum_spanning_forest", "negative_cycle", "pagerank", "sssp", "sssp_parents", "transitivity",
+        "triangle_count", "triangles",
     },
     "spgraph.bench": {
         "Allocation", "Comparison", "Graph500", "Measurement", "Memory", "Overhead", "Scaled", "Scaling", "Steps",
