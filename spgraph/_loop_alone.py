@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["levels_of", "product_of"]
 
 
-def _leaves_the_host(v: Vector) -> bool:
-    device = v._block.device
-    return not device.on_host if device.group is None else not device.group.near
+def _may_run_alone(v: Vector) -> bool:
+    group = v._block.device.group
+    return group is None or not group.near
 
 
 class _Product:
@@ -41,7 +41,7 @@ class _Product:
     def iterations(self) -> Generator[int, None, None]:
         """Run as many at once as can be, again and again; yields how many."""
         out, u, run, total, done = self.out, self.product.u, self.statement.run, 0, 0
-        alone = _leaves_the_host(out)
+        alone = _may_run_alone(out)
         try:
             while True:
                 found = self.run(done) if alone else None
@@ -162,7 +162,7 @@ def levels_of(loop: Loop) -> _Levels | None:
     level, u = first.target, second.target
     if type(level) is not Vector or type(u) is not Vector or level is u or level.dtype.np_type.kind not in "iuf":
         return None
-    if not _leaves_the_host(level):
+    if not _may_run_alone(level):
         return None
     count, mask, accum, replace, changed, input_mask = first.args
     if type(count) is not Number or count.of is not loop or type(mask) is not StructuralMask or mask.parent is not u:

@@ -145,15 +145,16 @@ def loop() -> Loop:
     a loop is run to its end in each iteration of the outer one. Expressions are computed anew in every iteration, but
     the text of the block is run once: objects that it makes are made once, and names that it binds are bound once.
 
-    On a GPU three kinds of loops run without Python between the supersteps, which saves some 0.1 ms each. Searches
+    Three kinds of loops run without Python between the supersteps, which saves some 0.1 ms each. Searches
     that grow, as below. Levels, ``level(near.S) << loop.count`` and ``near(~level.S, replace=True) << near.vxm(A,
     any_pair)``. And relaxations, ``dist(binary.min, changed=near) << near.vxm(A, min_plus)``, also with a selection of
-    what counts as changed: on one GPU if the loop ends when nothing changes, and by nothing else, and if the operator
+    what counts as changed: on a GPU if the loop ends when nothing changes, and by nothing else, and if the operator
     never falls where its operand rises (plus of floats and 64-bit integers, min, max, first, ...). A statement
     ``total(binary.plus) << near.nvals`` before may count with them. What was lowered may go on at once there, so
     ``loop.count`` and the total may be smaller; the result is the same. On several GPUs that see each other, a part on
     each, relaxations do the same as one by one, levels run so, and searches if their entries have one value, or it is
-    not looked at. Other loops run statement by statement.
+    not looked at. The CPU, too, does the same as one by one, as long as a superstep is too small for a second thread.
+    Other loops run statement by statement.
 
     Returns
     -------

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spgraph.block import VectorBlock
 
-__all__ = ["run_alone", "run_levels"]
+__all__ = ["Done", "run_alone", "run_levels"]
+
+
+class Done(NamedTuple):
+    """What a loop did: how often, and how many entries all u had."""
+
+    steps: int
+    total: int
 
 
 def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, accum: Any, changed_if: Any,
@@ -29,19 +36,24 @@ def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
 
     Returns
     -------
-    loops_cuda.Done or None
+    Done or None
         How often that was done, and how many entries all u together had. None if the next product must be done by
         `mxv`, for whatever reason.
     """
     if not isinstance(out, VectorBlock):
         return _in_parts(out, A, transposed, u, semiring, flipped, accum, changed_if, most)
-    if out.device.on_host:
-        return None
-    from spgraph.engine import loops_cuda
     from spgraph.engine.product import Filter
 
+    kept = None if changed_if is None else Filter(*changed_if)
+    if out.device.on_host:
+        from spgraph.engine import loops_cpu
+
+        if accum is None:
+            return loops_cpu.grow(out, A, transposed, u, semiring, flipped, kept, most)
+        return loops_cpu.relax(out, A, transposed, u, semiring, flipped, accum, kept, most)
+    from spgraph.engine import loops_cuda
+
     if accum is not None:
-        kept = None if changed_if is None else Filter(*changed_if)
         return loops_cuda.relax(out, A, transposed, u, semiring, flipped, known, most, accum, kept)
     if changed_if is not None:
         return None
@@ -82,11 +94,11 @@ def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flippe
 
     Returns
     -------
-    loops_cuda.Done or None
+    Done or None
         As from `run_alone`.
     """
     block = isinstance(out, VectorBlock)
-    if (out.device.on_host if block else out.device.near) or type(u) is not type(out):
+    if (not block and out.device.near) or type(u) is not type(out):
         return None
     from spgraph.engine.product import cast_scalar, term_of
 
@@ -94,6 +106,10 @@ def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flippe
     if term.constant is None or not semiring.monoid.terminal_any or follow.monoid.type.np_type != out.dtype:
         return None
     value = np.array([cast_scalar(term.constant, u.dtype)])
+    if block and out.device.on_host:
+        from spgraph.engine import loops_cpu
+
+        return loops_cpu.grow(out, A, transposed, u, follow, flipped, None, most, number, value)
     if block:
         from spgraph.engine import loops_cuda
 

@@ -19,7 +19,7 @@ for each of as many entries as its lists may have: one a position, or a `ROOM_SH
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from spgraph import _record, context
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.loop_programs_cuda import PUSHES, Growth, Lowering
+from spgraph.engine.loops import Done
 from spgraph.engine.operators import settles
 from spgraph.engine.plan import GPU_COSTS, push_limit
 from spgraph.engine.product import Filter, expected_edges, occupied_rows
@@ -55,13 +56,6 @@ UNHEARD = 1000  # kernels started since something was done: then nothing will be
 
 RISING = frozenset({"fmin", "fmax", "minimum", "maximum", "logical_and", "logical_or"})
 RISING_BITS = frozenset({"bitwise_and", "bitwise_or"})  # of Booleans
-
-
-class Done(NamedTuple):
-    """What a loop did: how often, and how many entries all u had."""
-
-    steps: int
-    total: int
 
 
 def grow(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool, known: bool,

@@ -12,7 +12,7 @@ from spgraph.engine.vector_write import differences, write
 from spgraph.engine.workspace import workspace
 from spgraph.kernels.cpu import pull as pull_kernels
 from spgraph.kernels.cpu import push as push_kernels
-from spgraph.kernels.cpu._specialise import Block, get_kernel
+from spgraph.kernels.cpu._specialise import Block, Kernel, get_kernel
 from spgraph.kernels.cpu._threads import parallel_for
 
 __all__ = ["CpuProduct"]
@@ -58,9 +58,7 @@ class CpuProduct(Product):
         A = self.A.oriented(not self.transposed)
         iso = self.iso_value()
         key = ("list", *self.key(A), dtype, iso is None)
-        kernel = _kernels.get(key)
-        if kernel is None:
-            kernel = self._make(key, push_kernels.push_list, A, dtype, ISO_OUT=iso is not None)
+        kernel = self.kernel(key, push_kernels.push_list, A, dtype, ISO_OUT=iso is not None)
         space = workspace(self.out.size)
         if iso is None:
             values = space.array("values", dtype)
@@ -87,10 +85,8 @@ class CpuProduct(Product):
         full = out.format == "full"
         key = ("scatter", *self.key(A), out.dtype, full, changed is None, self.grows,
                kept and (kept.op.key, kept.thunk.dtype))
-        kernel = _kernels.get(key)
-        if kernel is None:
-            kernel = self._make(key, push_kernels.push_scatter, A, out.dtype, CHANGED=changed is not None, C_FULL=full,
-                                GROWS=self.grows, FILTER=kept is not None)
+        kernel = self.kernel(key, push_kernels.push_scatter, A, out.dtype, CHANGED=changed is not None, C_FULL=full,
+                             GROWS=self.grows, FILTER=kept is not None)
         scatter = Scatter(self, A, kernel)
         if not scatter.run(A, out, view, u, changed, kept and kept.thunk, limit):
             return False
@@ -126,11 +122,9 @@ class CpuProduct(Product):
         gather = "gather_all" if densely else "gather_until"  # whole, or entry by entry up to a terminal value
         key = (gather, *self.key(A), u_full, out.dtype, fresh, full, c_iso, self.replace, noting, single is None,
                None if fresh or accum is None else accum.key)
-        kernel = _kernels.get(key)
-        if kernel is None:
-            kernel = self._make(key, pull_kernels.pull, A, out.dtype, U_FULL=u_full, REPLACE=self.replace,
-                                ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh, CHANGED=noting,
-                                CHVALS=single is None, GATHER=Block(gather))
+        kernel = self.kernel(key, pull_kernels.pull, A, out.dtype, U_FULL=u_full, REPLACE=self.replace,
+                             ACCUM=accum is not None, C_FULL=full, C_ISO=c_iso, FRESH=fresh, CHANGED=noting,
+                             CHVALS=single is None, GATHER=Block(gather))
         work = A.nvals + A.nrows
         args = (A.indptr, A.indices, A.values, EMPTY_BITS if u_full else u.present, u.values, view.present, view.values,
                 present, values, before, bits, new_values, *self.ids(A), A.stored.nrows)
@@ -142,9 +136,12 @@ class CpuProduct(Product):
             changed.set_bitmap(bits, new_values if single is None else single, found, iso=single is not None,
                                partition=out.partition)
 
-    def _make(self, key, template, A: MatrixBlock, out_dtype, **consts):
-        ops = self.ops(out_dtype)
-        if self.filter is not None:
-            ops |= self.filter.ops(out_dtype)
-        kernel = _kernels[key] = get_kernel(template, {**self.consts(A), "COPIES": A.width > 1, **consts}, ops)
+    def kernel(self, key: tuple, template, A: MatrixBlock, out_dtype, **consts) -> Kernel:
+        """The template with this product's operators and constants, made once for each key."""
+        kernel = _kernels.get(key)
+        if kernel is None:
+            ops = self.ops(out_dtype)
+            if self.filter is not None:
+                ops |= self.filter.ops(out_dtype)
+            kernel = _kernels[key] = get_kernel(template, {**self.consts(A), "COPIES": A.width > 1, **consts}, ops)
         return kernel

@@ -101,3 +101,62 @@ def gather_all(first, last):
     total = ADD(total, lane1)
     lane2 = ADD(lane2, lane3)
     total = ADD(total, lane2)
+
+
+def scatter_rows(n):
+    """Sets `added` and `kept`: the first n entries of u scatter through their rows into C.
+
+    So many entries of C are new; what has changed is listed from `base` on, up to `kept`.
+    """
+    added = 0
+    changes = base
+    for q in range(n):
+        source = fidx[q]
+        u = fvals[0] if U_ISO else fvals[q]
+        k = col_gid[source] if GLOBAL else source
+        FIND_LINE(source)
+        for e in range(begin[line], end[line]):
+            target = indices[e] + shift if COPIES else indices[e]
+            if MASKED:
+                CHECK_MASK(target)
+                if not allowed:
+                    continue
+            if GROWS:
+                if cpresent[target] != 0:
+                    continue
+            LOAD_A(e)
+            i = row_gid[target] if GLOBAL else target
+            term = MULT(a, u, i, k)
+            if not GROWS and (C_FULL or cpresent[target] != 0):
+                old = cvals[target]
+                new = ACC(old, term)
+                if new != old:
+                    cvals[target] = new
+                    if CHANGED:
+                        if stamp[target] != epoch and (new == new or old == old):  # NaN is NaN
+                            stamp[target] = epoch
+                            oidx[changes] = target
+                            changes += 1
+            else:
+                new = STORE(term)
+                cvals[target] = new
+                cpresent[target] = 1
+                added += 1
+                if CHANGED:
+                    stamp[target] = epoch
+                    oidx[changes] = target
+                    changes += 1
+    kept = base
+    if CHANGED:
+        for q in range(base, changes):
+            target = oidx[q]
+            t = cvals[target]
+            if FILTER:
+                i = row_gid[target] if GLOBAL else target
+                keep = KEEP(t, i, thunk)
+                if not keep:
+                    stamp[target] = 0  # no epoch
+                    continue
+                oidx[kept] = target
+            ovals[kept] = t
+            kept += 1

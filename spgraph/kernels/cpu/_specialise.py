@@ -130,6 +130,10 @@ class Kernel:
             self.compile()
         return self.fn is not None
 
+    def note(self, work: int) -> None:
+        """A call has done so much, which was not known before."""
+        self._seen += work
+
     def _first_calls(self, work, args):
         if self.ready(work):
             return self.fn(*args)

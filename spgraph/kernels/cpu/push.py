@@ -4,18 +4,20 @@
 sparse accumulator (`acc`, valid where `stamp` equals `epoch`, so nothing is
 cleared between calls), which also prunes duplicates. `push_scatter` combines
 into C itself, for an accumulator that is the monoid's own operator, and can
-emit the *changed set*: no temporary vector.
-Work: entries of the selected rows. Both first add up these entries; if there are
+emit the *changed set*: no temporary vector. `push_on` does that again and again, with the changed set as u, as
+long as it has entries, at most `most` times: a superstep of a road network takes less time than a call.
+Work: entries of the selected rows. The first two first add up these entries; if there are
 more than `limit` they return -1 - edges and have done nothing (then pull, or
-more threads, are cheaper).
+more threads, are cheaper). `push_on` stops before such a step, and before it has looked at more than `work` entries.
 
 Threads: each takes a range of *columns*, the rows being cut at its borders
 (`kernels.cpu.cuts`), so no two write to one place, nothing is atomic and results are
 the same for any number of threads. A thread's list starts at `base`.
 
 Data encoding: row s of A is `indices[begin[s]:end[s]]`; u and the output are
-lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`. In copies of a matrix (`engine.lanes`)
-position p is row p % vertices; ranges of columns are of what is stored.
+lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`. Both lists of `push_on` have room for all
+positions; the result is in the second one after an odd number of steps, and `work` is what is left of it. In copies of
+a matrix (`engine.lanes`) position p is row p % vertices; ranges of columns are of what is stored.
 
 Compile-time: COPIES (there are copies), A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
 ISO_OUT (values are not written), CHANGED, C_FULL, GROWS (entries that C has stay as they
@@ -88,56 +90,32 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
         edges += end[line] - begin[line]
     if edges > limit:
         return -1 - edges, 0
-    added = 0
-    changes = base
-    for q in range(size):
-        source = fidx[q]
-        u = fvals[0] if U_ISO else fvals[q]
-        k = col_gid[source] if GLOBAL else source
-        FIND_LINE(source)
-        for e in range(begin[line], end[line]):
-            target = indices[e] + shift if COPIES else indices[e]
-            if MASKED:
-                CHECK_MASK(target)
-                if not allowed:
-                    continue
-            if GROWS:
-                if cpresent[target] != 0:
-                    continue
-            LOAD_A(e)
-            i = row_gid[target] if GLOBAL else target
-            term = MULT(a, u, i, k)
-            if not GROWS and (C_FULL or cpresent[target] != 0):
-                old = cvals[target]
-                new = ACC(old, term)
-                if new != old:
-                    cvals[target] = new
-                    if CHANGED:
-                        if stamp[target] != epoch and (new == new or old == old):  # NaN is NaN
-                            stamp[target] = epoch
-                            oidx[changes] = target
-                            changes += 1
-            else:
-                new = STORE(term)
-                cvals[target] = new
-                cpresent[target] = 1
-                added += 1
-                if CHANGED:
-                    stamp[target] = epoch
-                    oidx[changes] = target
-                    changes += 1
-    kept = base
-    if CHANGED:
-        for q in range(base, changes):
-            target = oidx[q]
-            t = cvals[target]
-            if FILTER:
-                i = row_gid[target] if GLOBAL else target
-                keep = KEEP(t, i, thunk)
-                if not keep:
-                    stamp[target] = 0  # no epoch
-                    continue
-                oidx[kept] = target
-            ovals[kept] = t
-            kept += 1
+    SCATTER_ROWS(size)
     return added, kept - base
+
+
+def push_on(begin, end, fidx, fvals, count, indices, avals, cpresent, cvals, stamp, epoch, oidx, ovals, thunk, limit,
+            work, most, row_gid, col_gid, vertices):
+    base = 0
+    shift = 0
+    steps = 0
+    entries = 0
+    more = 0
+    while count > 0 and steps < most:
+        edges = 0
+        for q in range(count):
+            source = fidx[q]
+            edges += end[source] - begin[source]
+            if not GROWS:
+                stamp[source] = 0  # it has the epoch if it is from the step before
+        if edges > limit or edges > work:
+            break
+        work -= edges
+        SCATTER_ROWS(count)
+        entries += count
+        more += added
+        count = kept
+        fidx, oidx = oidx, fidx
+        fvals, ovals = ovals, fvals
+        steps += 1
+    return steps, entries, count, more, work
