@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["levels_of", "product_of"]
 
 
-def _may_run_alone(v: Vector) -> bool:
-    group = v._block.device.group
-    return group is None or not group.near
-
-
 class _Product:
     """C<!s(C)> = u f A, or C f= u g A, with u = what changes, until nothing does, or so often; a Scalar may count."""
 
@@ -40,11 +35,10 @@ class _Product:
 
     def iterations(self) -> Generator[int, None, None]:
         """Run as many at once as can be, again and again; yields how many."""
-        out, u, run, total, done = self.out, self.product.u, self.statement.run, 0, 0
-        alone = _may_run_alone(out)
+        u, run, total, done = self.product.u, self.statement.run, 0, 0
         try:
             while True:
-                found = self.run(done) if alone else None
+                found = self.run(done)
                 if found is None:
                     total += u._block.nvals
                     run()
@@ -161,8 +155,6 @@ def levels_of(loop: Loop) -> _Levels | None:
     first, second = loop._statements
     level, u = first.target, second.target
     if type(level) is not Vector or type(u) is not Vector or level is u or level.dtype.np_type.kind not in "iuf":
-        return None
-    if not _may_run_alone(level):
         return None
     count, mask, accum, replace, changed, input_mask = first.args
     if type(count) is not Number or count.of is not loop or type(mask) is not StructuralMask or mask.parent is not u:

@@ -8,6 +8,9 @@ import spgraph as sg
 from spgraph import binary, engine, monoid, select, semiring, unary
 from spgraph.algorithms.bfs import any_next
 from spgraph.engine import loops_cpu
+from spgraph.exchange.matrix_parts import MatrixParts
+from spgraph.exchange.near import whole_matrix
+from spgraph.kernels.cpu._specialise import set_jit
 
 SETTINGS = {
     "as they are": {},
@@ -17,9 +20,12 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _on_the_cpu():
-    with sg.Context("cpu"):
+PLACES = {"one": {"devices": "cpu"}, "three parts": {"devices": "cpu:3", "partition": "random"}}
+
+
+@pytest.fixture(params=PLACES, autouse=True)
+def _on_the_cpu(request):
+    with sg.Context(**PLACES[request.param]):
         yield
 
 
@@ -34,9 +40,10 @@ def alone(monkeypatch, request):
 
 
 @pytest.fixture(params=["always", "never"], autouse=True)
-def _compiled(request):
-    with sg.Context("cpu", jit=request.param):
-        yield
+def _compiled(request, _on_the_cpu):
+    before = set_jit(request.param)
+    yield
+    set_jit(before)
 
 
 def graph(seed, dtype, shape=None, n=60):
@@ -56,7 +63,8 @@ def product(A, u, way, op):
     """u A by rows of A, or A u by a transpose that is kept."""
     if way == "vxm":
         return u.vxm(A, op)
-    A._block.oriented(True)
+    block = A._block
+    (whole_matrix(block) if isinstance(block, MatrixParts) else block).oriented(True)
     return A.mxv(u, op)
 
 

@@ -62,7 +62,9 @@ def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
 
 def _in_parts(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, accum: Any, changed_if: Any,
               most: int | None) -> Any:
-    if out.device.near or (accum is None and changed_if is not None):
+    if out.device.near:
+        return _near("run_alone", out, A, transposed, u, semiring, flipped, accum, changed_if, True, most)
+    if accum is None and changed_if is not None:
         return None
     from spgraph.engine.parts import loops
     from spgraph.engine.product import Filter
@@ -72,6 +74,14 @@ def _in_parts(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
             return loops.grow(out, A, transposed, u, semiring, flipped, most)
         kept = None if changed_if is None else Filter(*changed_if)
         return loops.relax(out, A, transposed, u, semiring, flipped, most, accum, kept)
+
+
+def _near(name: str, out: Any, *args: Any) -> Any:
+    """In parts of one CPU, if they lie in common arrays."""
+    from spgraph.engine.parts import near
+    from spgraph.exchange.near import is_near
+
+    return getattr(near, name)(out, *args) if is_near(out.device) else None
 
 
 def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, follow: Any, number: int,
@@ -98,8 +108,10 @@ def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flippe
         As from `run_alone`.
     """
     block = isinstance(out, VectorBlock)
-    if (not block and out.device.near) or type(u) is not type(out):
+    if type(u) is not type(out):
         return None
+    if not block and out.device.near:
+        return _near("run_levels", out, A, transposed, u, semiring, flipped, follow, number, most)
     from spgraph.engine.product import cast_scalar, term_of
 
     term = term_of(semiring, flipped, A.dtype, u.dtype)

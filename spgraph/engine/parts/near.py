@@ -12,6 +12,7 @@ from typing import Any
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine import (
     first_entries,
+    loops,
     matrix_elementwise,
     matrix_products,
     matrix_reduce,
@@ -45,6 +46,8 @@ __all__ = [
     "mxm",
     "mxv",
     "pointer_jump",
+    "run_alone",
+    "run_levels",
     "some_entries",
     "vector_assign",
     "vector_chain",
@@ -81,6 +84,26 @@ def mxv(out: VectorParts, mask: Mask | None, accum, replace: bool, A: MatrixPart
                         flipped=flipped, changed=note, changed_if=changed_if, direction=direction)  # fmt: skip
     if changed is not None and note is not None:
         changed.take_whole(note, outer)
+
+
+def run_alone(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, *how: Any) -> Any:
+    return _loop(loops.run_alone, out, A, transposed, u, how)
+
+
+def run_levels(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, *how: Any) -> Any:
+    return _loop(loops.run_levels, out, A, transposed, u, how)
+
+
+def _loop(run: Callable, out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, how: tuple) -> Any:
+    if A.rows is not A.cols or u is out or not out.size == u.size == A.nrows:
+        return None
+    u.rehome(A.rows)
+    out.rehome(A.rows)
+    frontier = u.whole
+    done = run(out.whole, whole_matrix(A), transposed, frontier, *how)
+    if done is not None:
+        u.take_whole(frontier, A.rows)
+    return done
 
 
 # ---- element by element ---------------------------------------------------------------
