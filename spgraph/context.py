@@ -106,7 +106,7 @@ class Context:
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise InvalidValue(f"Context: threads is {threads!r}, wanted a positive integer or None")
         _one_of("direction", direction, DIRECTIONS)
-        _one_of("order", order, ORDERS)
+        check_order("Context: order is", order)
         check_partition("Context", partition)
         if duplicate is not None:
             _one_of("duplicate", duplicate, DUPLICATES)
@@ -196,6 +196,13 @@ def _is_line(given: Any) -> bool:
         return np.ndim(given) == 1
     except ValueError:  # lists of several lengths
         return False
+
+
+def check_order(what: str, order: Any) -> None:
+    """Raise for what is none of `ORDERS`; `what` begins the message."""
+    if order not in ORDERS:
+        hint = "; A.reorder(spgraph.algorithms.bfs_order(A)) makes that one" if order == "bfs" else ""
+        raise InvalidValue(f"{what} {order!r}, wanted one of {', '.join(ORDERS)}{hint}")
 
 
 def _one_of(name, got, wanted):

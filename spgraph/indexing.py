@@ -162,20 +162,30 @@ def to_ids(indices: Any, function: str, argument: str, device: Device = HOST, *,
 def to_permutation(order: Any, size: int, function: str, device: Device) -> Any:
     """All of 0, 1, ..., size - 1, each once, as an int64 array of `device` (of parts: of the host)."""
     home = HOST if device.group is not None else device
-    if RANK.get(type(order)) == 1:
+    rank = RANK.get(type(order))
+    if rank == 1:
         if order.dtype.np_type.kind not in "iu":
             raise DomainMismatch(f"{function}: order has dtype {order.dtype}, but integers were wanted")
+        if order._size != size:
+            raise InvalidValue(f"{function}: order has size {order._size}, but the Matrix has {size} vertices")
         array = order._coo()[1]
         array = array if order._device is home else home.to_device(order._device.to_host(array))
+    elif rank or isinstance(order, (set, frozenset, dict, bytes)) or not (
+            hasattr(order, "__iter__") or hasattr(order, "__array__") or hasattr(order, "__dlpack__")):
+        raise TypeError(f"{function}: order is {describe(order)}, but a Vector, array or list of vertices was wanted")
     else:
-        array = home.to_device(to_ids(order, function, "order", home))
+        array = home.to_device(to_ids(order, function, "vertices of order", home))
     if array.size != size:
         raise InvalidValue(f"{function}: order names {array.size} vertices, but the Matrix has {size}")
-    check_ids(array, size, function, "order")
+    if size:
+        low, high = int(array.min()), int(array.max())
+        if low < 0 or high >= size:
+            bad = low if low < 0 else high
+            raise IndexOutOfBound(f"{function}: order names vertex {bad}, but the Matrix has {size}")
     seen = home.xp.zeros(size, bool)
     seen[array] = True
     if not seen.all():
-        raise InvalidValue(f"{function}: order lacks vertex {int(seen.argmin())} and names another one twice")
+        raise InvalidValue(f"{function}: order lacks vertex {int(seen.argmin())}, and another one comes again")
     return array.astype(np.int64, copy=False)
 
 

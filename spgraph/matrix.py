@@ -171,7 +171,10 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
 
     @property
     def order(self) -> str:
-        """Order in which rows and columns are stored: "natural", "degree" or "listed"; results do not depend on it."""
+        """Order in which rows and columns are stored: "natural", "degree" or "listed"; results do not depend on it.
+
+        In parts the partition's name stands for "natural"; rows and columns that differ have two names.
+        """
         rows, cols = self._block.rows.name, self._block.cols.name
         return rows if rows == cols else f"{rows}, {cols}"
 
@@ -188,7 +191,7 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
     def reorder(self, order: Any) -> Matrix:
         """Store rows and columns in another order; nothing that can be asked of the Matrix changes.
 
-        In parts each part keeps its vertices, in that order.
+        In parts each part keeps its vertices, in that order. Copies on other devices lie so, too; pickles do not.
 
         Parameters
         ----------
@@ -208,6 +211,8 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
             If `order` is another name, or lacks a vertex.
         IndexOutOfBound
             If it names one that does not exist.
+        TypeError, DomainMismatch
+            If it is no list, or not of integers.
         DimensionMismatch
             If the Matrix is not square.
 

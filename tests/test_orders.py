@@ -139,19 +139,67 @@ def test_a_listed_order_goes_along():
     [
         ("bfs", InvalidValue, "order is 'bfs', but"),
         ([0, 1], InvalidValue, "order names 2 vertices, but the Matrix has 9"),
-        ([0] * 9, InvalidValue, "order lacks vertex 1 and names another one twice"),
-        ([*range(8), 9], IndexOutOfBound, "order hold 9, but the size is 9"),
-        ([*range(8), -1], IndexOutOfBound, "hold -1"),
-        (np.arange(9.0), TypeError, "dtype float64, but integers"),
+        ([0] * 9, InvalidValue, "order lacks vertex 1, and another one comes again"),
+        ([*range(8), 9], IndexOutOfBound, "order names vertex 9, but the Matrix has 9"),
+        ([*range(8), -1], IndexOutOfBound, "order names vertex -1"),
+        (np.arange(9.0), TypeError, "vertices of order have dtype float64, but integers"),
+        (np.zeros((3, 3), int), TypeError, "vertices of order have 2 dimensions"),
         (sg.Vector.from_coo([0, 4], [1, 0], size=9), InvalidValue, "order names 2 vertices"),
+        (sg.Vector.from_coo(range(9), range(9), size=20), InvalidValue, "order has size 20, but the Matrix has 9"),
         (sg.Vector.from_dense(np.arange(9.0)), DomainMismatch, "order has dtype FP64"),
+        (sg.Vector.from_dense(np.full(9, 2**64 - 1, np.uint64)), IndexOutOfBound, f"order names vertex {2**64 - 1}"),
+        (None, TypeError, "reorder: order is None .*, but a Vector, array or list"),
+        (5, TypeError, "reorder: order is 5 .*, but a Vector, array or list"),
+        (slice(None), TypeError, "reorder: order is .*slice.*, but a Vector, array or list"),
+        (set(range(9)), TypeError, "reorder: order is .*, but a Vector, array or list"),
+        (dict.fromkeys(range(9)), TypeError, "reorder: order is .*, but a Vector, array or list"),
+        (sg.Matrix(int, 9, 9), TypeError, "reorder: order is .*Matrix.*, but a Vector, array or list"),
     ],
+    ids=str,
 )
 def test_orders_that_are_none(order, error, words):
     A = graph().reorder(LISTED)
     with pytest.raises(error, match=words):
         A.reorder(order)
     assert A.order == "listed" and A.isequal(graph())
+
+
+@pytest.mark.parametrize("order", [list(range(N)), [5, 6, 7, 8, 0, 1, 2, 3, 4], [*range(1, N), 0]])
+@pytest.mark.parametrize("home", ["cpu", "cpu:2", "cpu:7"])
+def test_lists_that_are_natural_on_each_part(home, order):
+    with sg.Context(home):
+        A = graph().reorder(order)
+        shown = repr(A), repr(A.T)
+        assert all(map(graph().isequal, (A, A.dup(), pickle.loads(pickle.dumps(A)))))
+    assert shown[0].count("\n") == N + 1
+    for other in ("cpu", "cpu:2", "cpu:5"):
+        assert A.to(other).to_dicts() == A.to(other).to("cpu:3").to("cpu").to_dicts() == A.to_dicts()
+    for n in (0, 1):
+        assert sg.Matrix(int, n, n).to("cpu:3").reorder(range(n)).to("cpu").shape == (n, n)
+
+
+@pytest.mark.parametrize("name", ["listed", "degree"])
+def test_a_partition_may_have_any_name(name):
+    def halves(indptr, indices, parts, seed=0):
+        return np.arange(len(indptr) - 1) * parts // (len(indptr) - 1)
+
+    halves.__name__ = name
+    with sg.Context("cpu:3", partition=halves):
+        A = graph()
+    assert A.order == name
+    there = A.to("cpu")
+    assert there.order == "natural" and there.to_dicts() == A.to_dicts()
+    assert A.reorder(LISTED).to("cpu").order == "listed"
+    assert A.reorder("natural").order == name
+
+
+def test_rows_and_columns_that_differ_are_brought_together():
+    A = graph()
+    C = A.dup().reorder("degree").mxm(unit(), "plus_times").new()
+    assert C.order.startswith("degree, ")
+    for order, name in ((LISTED, "listed"), ("degree", "degree"), ("natural", A.order)):
+        assert C.dup().reorder(order).order == name
+        assert C.dup().reorder(order).isequal(A)
 
 
 def test_rectangles_have_no_order():

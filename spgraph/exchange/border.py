@@ -321,7 +321,7 @@ def _renumbered(device: Any, piece: MatrixBlock, layout: Any, first: int, own: i
         iso=piece.iso,
         rows=piece.rows,
         # each owner's vertices by falling degree: the hubs come first, whose values a GPU's kernel keeps at hand
-        cols=Proxies(whole.globals_of(ids), device, *(("degree", runs) if layout.name == "degree" else ())),
+        cols=Proxies(whole.globals_of(ids), device, *(("degree", runs) if layout.listed_by == "degree" else ())),
     )
     return block
 

@@ -99,7 +99,6 @@ class Group(Device):
 
     def layout(self, starts: Any, order: Any, name: str, partition: str | None = None) -> Layout:
         """The layout with these contents: the same object as long as somebody holds it."""
-        partition = name if partition is None else partition
         key = name, partition, starts.tobytes(), None if order is None else hashlib.blake2b(order.tobytes()).digest()
         found = self._layouts.get(key)
         if found is None:
@@ -107,10 +106,8 @@ class Group(Device):
         self._recent[found.size] = found
         return found
 
-    def reordered(self, A: Any, order: Any) -> tuple[Layout, Layout]:
-        """The layouts of a matrix, the vertices of each part in "natural" order, by falling "degree" or as listed."""
-        if A.rows is not A.cols:
-            return A.rows, A.cols
+    def reordered(self, A: Any, order: Any) -> Layout:
+        """The layout of a graph, the vertices of each part in "natural" order, by falling "degree" or as listed."""
         old, name = A.rows, order if isinstance(order, str) else "listed"
         everything = old.ids(np.arange(old.size))
         if name == "natural":
@@ -135,12 +132,12 @@ class Group(Device):
                 everything[a:b][np.lexsort((everything[a:b], -degree[a:b]))] for a, b in zip(old.starts, old.starts[1:])
             ]
         chosen = np.concatenate(ids)
-        name = old.partition if name == "natural" else name
+        named = name == "natural"
+        name = old.partition if named else name
         if old.name == name and np.array_equal(chosen, everything):
-            return old, old
+            return old
         natural = np.array_equal(chosen, np.arange(old.size))
-        layout = self.layout(old.starts, None if natural else chosen, name, old.partition)
-        return layout, layout
+        return self.layout(old.starts, None if natural else chosen, name, None if named else old.partition)
 
     def dealt(self, arrays: list) -> list:
         """An array of the host for each part of this process, on its device."""

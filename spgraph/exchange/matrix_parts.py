@@ -291,8 +291,12 @@ class MatrixParts(Parts):
 
     def reorder(self, order: Any) -> MatrixParts:
         """Within each part by falling degree, as listed (an array of the host), or back; returns self."""
-        rows, cols = self.device.reordered(self, order)
-        return self.rehome(rows, cols)
+        if self.nrows != self.ncols:
+            return self
+        if self.rows is not self.cols:
+            self.rehome(self.rows, self.rows)
+        layout = self.device.reordered(self, order)
+        return self.rehome(layout, layout)
 
     def csr(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
         """(indptr, indices, values, iso) of the whole in natural order, in arrays of the host."""
@@ -319,7 +323,7 @@ class MatrixParts(Parts):
         indptr, indices, values, iso = self.csr()
         new.set_csr(indptr, indices, values, iso=iso, symmetric=self.symmetric)
         new = new if device.group is not None else new.to_device(device)
-        return _reordered_as(self, new, self.rows.order)
+        return _reordered_as(self.rows, self.cols, new, self.rows.order)
 
 
 def over_positions(A: MatrixParts, indptr: Any, indices: Any, values: Any, iso: bool) -> MatrixBlock:
@@ -337,7 +341,7 @@ def can_turn(group: Any, blocks: list[MatrixBlock]) -> bool:
 
 def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
     """A matrix of one device in parts; its order becomes that of each part."""
-    to_host, whole = block.device.to_host, block
+    to_host, rows, cols = block.device.to_host, block.rows, block.cols
     if not (block.rows.natural and block.cols.natural):
         block = block.copy().rehome(NATURAL, NATURAL)
     new = MatrixParts(block.nrows, block.ncols, block.dtype, group)
@@ -348,16 +352,19 @@ def dealt_matrix(block: MatrixBlock, group: Any) -> MatrixParts:
         iso=block.iso,
         symmetric=block.symmetric,
     )
-    return _reordered_as(whole, new, None if whole.rows.natural else to_host(whole.rows.to_global))
+    return _reordered_as(rows, cols, new, None if rows.natural else to_host(rows.to_global))
 
 
-def _reordered_as(old: Any, new: Any, listed: Any) -> Any:
-    """`new` by falling degree or as listed, if `old` lies so; itself."""
-    if old.rows is not old.cols or old.rows.name not in ("degree", "listed"):
+def _reordered_as(rows: Any, cols: Any, new: Any, listed: Any) -> Any:
+    """`new` by falling degree or as listed, if a matrix with these rows and columns lies so; itself."""
+    by = getattr(rows, "listed_by", rows.name)
+    if rows is not cols:
         return new
-    if old.rows.name == "degree":
+    if by == "degree":
         return new.reorder("degree")
-    return new.reorder(listed if new.device.group is not None else new.device.to_device(listed))
+    if by == "listed" and listed is not None:
+        return new.reorder(listed if new.device.group is not None else new.device.to_device(listed))
+    return new
 
 
 def rows_of(

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from semirings.exceptions import InvalidValue
 from spgraph.io._coo import Csr
 
 __all__ = ["build_matrix", "finish", "whole_at_first"]
@@ -60,9 +59,7 @@ def finish(block, report, labels, order: str | None):
     from spgraph.matrix import Matrix
 
     order = context.current().order if order is None else order
-    if order not in context.ORDERS:
-        hint = "; for that one A.reorder(algorithms.bfs_order(A))" if order == "bfs" else ""
-        raise InvalidValue(f"order: got {order!r}, wanted one of {', '.join(context.ORDERS)}{hint}")
+    context.check_order("order: got", order)
     if block.nrows == block.ncols:
         block.reorder(order)
     matrix: Any = Matrix._wrap(block)

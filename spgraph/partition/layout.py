@@ -33,10 +33,12 @@ class Layout:
     name : str
         As it is shown: of the order, else of the partition.
     partition : str, optional
-        Name of the partition, where it is another one.
+        Name of the partition, if `name` is that of an order.
 
     Attributes
     ----------
+    listed_by : str or None
+        Name of the order, if it is not that of ids or of the partition.
     pieces : list of Partition
         For each part of this process, the global ids of its local numbers.
     """
@@ -50,6 +52,7 @@ class Layout:
         self.order = order
         self.name = name
         self.partition = name if partition is None else partition
+        self.listed_by = None if partition is None else name
         self.size = int(self.starts[-1])
         self.places = None
         if order is not None:
