@@ -11,7 +11,7 @@ import spgraph as sg
 from spgraph import bench
 from spgraph.bench import _memory
 from spgraph.cli import main
-from spgraph.engine import products_cpu, queues_cuda, scatters
+from spgraph.engine import loops_cpu, products_cpu, queues_cuda, scatters
 from spgraph.exceptions import InvalidValue, OutOfMemory
 
 
@@ -22,7 +22,8 @@ def on_the_cpu():
 
 
 def hooks():
-    return queues_cuda.room, scatters.gathered, scatters.found, products_cpu.gathered, products_cpu.found
+    found = scatters.found, products_cpu.found
+    return queues_cuda.room, *found, scatters.gathered, products_cpu.gathered, loops_cpu.gathered
 
 
 @pytest.mark.one_device("makes parts of its own; what they send would hide what lists take")

@@ -13,7 +13,7 @@ from spgraph.matrix import Matrix
 from spgraph.scalar import Scalar
 from spgraph.vector import Vector
 
-__all__ = ["Jumps", "Lost", "shares", "together"]
+__all__ = ["Jumps", "Lost", "less", "shares", "together"]
 
 inverse = unary.register_anonymous(lambda x: np.where(x == 0, 0, 1 / x), "inverse_or_0")
 
@@ -33,9 +33,9 @@ class Jumps:
         self.next, self.other = Vector(dtype, n), Vector(dtype, n)
 
     def none(self) -> Any:
-        """What came before the first iteration."""
+        """What came before the first iteration; None is nothing."""
         if self.uniform:
-            return self.dtype.type(0)
+            return None
         self.other << self.dtype.type(0)
         return self.other
 
@@ -53,36 +53,47 @@ class Jumps:
 
 
 class Lost:
-    """The rank of dangling vertices together: l = sum of r over them.
+    """The rank of dangling vertices together, l = sum of r over them, and what jumps bring by it.
 
     Of a symmetric matrix nothing comes to them along edges. So where jumps are the same for all vertices, each has what
-    came by these, and no vertex needs to be looked at.
+    came by these, and no vertex needs to be looked at: ranks `first` are that, before anything comes along edges.
     """
 
-    def __init__(self, A: Matrix, idle: Vector, dtype: np.dtype):
-        self.idle, self.sum = idle, Scalar(dtype)
-        self.count = idle.nvals if A.symmetric else None  # of vertices that jumps alone reach
-        self.known: float | None = None
+    def __init__(self, A: Matrix, idle: Vector, jumps: Jumps, dtype: np.dtype):
+        self.idle, self.jumps, self.sum, self.first = idle, jumps, Scalar(dtype), dtype.type(0)
+        self.count = idle.nvals if A.symmetric and jumps.uniform else None  # of vertices that jumps alone reach
 
-    def add_up(self, came: Vector, jumped) -> None:
-        """What they have, whatever they have."""
+    def begin(self, came: Vector, jumped) -> None:
+        """What they have at first, whatever they have."""
+        self._add_up(came, jumped)
+        if self.count is not None:
+            self.first = self.jumps.after(self.sum.get(0))
+
+    def _add_up(self, came: Vector, jumped) -> None:
         self.sum << binary.first(together(came, jumped) & self.idle).reduce(monoid.plus)
+
+    def late(self) -> Any:
+        """What comes by jumps, for which the sum is waited for; None if ranks began with it."""
+        return self.jumps.after(self.sum.get(0)) if self.count is None else None
 
     def follow(self, came: Vector, jumped) -> None:
         """What they have after an iteration."""
-        if self.count is None or not isinstance(jumped, np.generic):
-            self.add_up(came, jumped)
+        if self.count is None:
+            self._add_up(came, jumped)
         else:
-            self.known = self.count * float(jumped)
-
-    def get(self) -> float:
-        """The sum; waits for it."""
-        return self.sum.get(0) if self.known is None else self.known
+            self.first = self.jumps.after(self.count * float(self.first))
 
 
-def together(came, jumped):
-    """What came along edges and what came by jumps, as an expression: the ranks."""
+def together(came: Vector, jumped) -> Any:
+    """What came along edges and what came by jumps besides, as an expression: the ranks."""
+    if jumped is None:
+        return came
     return came.apply(binary.plus, right=jumped) if isinstance(jumped, np.generic) else binary.plus(came & jumped)
+
+
+def less(now, before) -> Any:
+    """What comes by jumps now, less what came before; None is nothing."""
+    return now if before is None else now - before
 
 
 def shares(A: Matrix, alpha: float, weighted: bool, dtype: np.dtype):

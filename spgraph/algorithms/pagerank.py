@@ -5,6 +5,7 @@ dangling vertices (those without out-weight), and p, p' say where jumps and lost
 definition is NetworkX's).
 Encoding: all vectors are full. `share` is alpha / out-weight, 0 for dangling vertices. Ranks are what came along edges
 plus what came by jumps, which are added where they are used: so the product waits for no sum of the iteration before.
+Where what comes by jumps is known without a sum, ranks begin with it.
 Work: one product over all edges per iteration; border values: n per iteration.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 from spgraph import binary, monoid, unary
 from spgraph.algorithms._inputs import as_float, as_number, of_graph
 from spgraph.algorithms._iterated import IteratedVector, LateStop, with_report
-from spgraph.algorithms._jumps import Jumps, Lost, shares, together
+from spgraph.algorithms._jumps import Jumps, Lost, less, shares, together
 from spgraph.algorithms._vectors import distribution
 from spgraph.scalar import Scalar
 from spgraph.vector import Vector
@@ -91,18 +92,19 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     jumps = Jumps(n, alpha, personalization, dangling, dtype)
     rank, jumped = distribution("pagerank", "nstart", nstart, n, dtype), jumps.none()
     share, idle, follow = shares(A, alpha, weighted, dtype)
-    came, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Lost(A, idle, dtype), Scalar(dtype)
-    lost.add_up(rank, jumped)
+    came, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Lost(A, idle, jumps, dtype), Scalar(dtype)
+    lost.begin(rank, jumped)
     flow << binary.times(together(rank, jumped) & share)  # f = r .* (alpha / outweight), what follows each edge
+    along = flow.vxm(A, follow)
     while not stop.reached():
-        came << dtype.type(0)
-        came(binary.plus) << flow.vxm(A, follow)  # r' = f plus.times A, ...
-        now = jumps.after(lost.get())  # ... + (1 - alpha) p + alpha l p'; l is known when the product began
+        came << lost.first
+        came(binary.plus) << along  # r' = f plus.times A, ...
+        now = lost.late()  # ... + (1 - alpha) p + alpha l p'; l is known when the product began, or was before
         if stop.at_last():  # the last change, which a GPU computed meanwhile, was small
             break
         lost.follow(came, now)
         flow << binary.times(together(came, now) & share)
-        change << together(came - rank, now - jumped).apply(unary.abs).reduce(monoid.plus)
+        change << together(came - rank, less(now, jumped)).apply(unary.abs).reduce(monoid.plus)
         rank, came, jumped = came, rank, now
         stop.look_later(change)
     return with_report(PageRank(dtype, n, name="pagerank"), together(rank, jumped), stop)

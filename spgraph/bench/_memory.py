@@ -30,7 +30,7 @@ from spgraph.bench._progress import Progress
 from spgraph.bench._saved import described
 from spgraph.bench._table import memory_table
 from spgraph.context import Context
-from spgraph.engine import products_cpu, queues_cuda, scatters
+from spgraph.engine import loops_cpu, products_cpu, queues_cuda, scatters
 from spgraph.exceptions import InvalidValue, OutOfMemory
 from spgraph.kernels.cpu._threads import threads
 from spgraph.kernels.device import Device
@@ -235,13 +235,13 @@ def _room_for(policy: str, A: Matrix) -> Iterator[None]:
 
     before: tuple[Any, ...] = queues_cuda.room, scatters.gathered, scatters.found
     queues_cuda.room = on_gpu  # type: ignore[assignment]
-    scatters.gathered = products_cpu.gathered = gathered
+    scatters.gathered = products_cpu.gathered = loops_cpu.gathered = gathered
     scatters.found = products_cpu.found = found
     try:
         yield
     finally:
         queues_cuda.room = before[0]
-        scatters.gathered = products_cpu.gathered = before[1]
+        scatters.gathered = products_cpu.gathered = loops_cpu.gathered = before[1]
         scatters.found = products_cpu.found = before[2]
 
 

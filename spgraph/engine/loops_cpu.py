@@ -20,7 +20,7 @@ from spgraph.engine.mask import EMPTY_BITS, NO_MASK
 from spgraph.engine.operators import settles
 from spgraph.engine.product import Filter
 from spgraph.engine.products_cpu import CpuProduct
-from spgraph.engine.scatters import NO_THUNK
+from spgraph.engine.scatters import NO_THUNK, gathered
 from spgraph.engine.workspace import workspace
 from spgraph.kernels.cpu._threads import PARALLEL_WORK
 from spgraph.kernels.cpu.push import push_on
@@ -97,7 +97,7 @@ def _run(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, sem
     kernel.note(work - left)
     if not steps:
         return None
-    ids, found = lists[steps % 2][:count].copy(), listed[steps % 2][:count].copy()
+    ids, found = (gathered(array[steps % 2], [slice(0, count)]) for array in (lists, listed))
     if value is not None:
         present[ids] = 0
         added -= count
