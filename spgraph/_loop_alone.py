@@ -50,7 +50,7 @@ class _Product:
                 yield steps
         finally:
             if self.counter is not None:
-                self.counter(binary.plus) << total
+                self.counter(binary.plus) << _wrapped(total, self.counter.dtype.np_type)
 
     def run(self, done: int) -> Any:
         """Iterations without the host: how many, and u's entries in all of them. None if there are none."""
@@ -61,8 +61,8 @@ class _Product:
         product, out = self.product, self.out
         found: list[Any] = []
 
-        def run_alone() -> None:
-            _, kept = out._changed_block(self.changed)
+        def run_alone(*_: Any) -> None:
+            kept = out._changed_block(self.changed)[1]
             found.append(
                 engine.run_alone(
                     out._block, product.A._block, product.transposed, product.u._block, product.op, product.flipped,
@@ -71,11 +71,16 @@ class _Product:
             )  # fmt: skip
 
         try:
-            out._on_device(run_alone)
+            out._on_device(run_alone, *self.statement.args)
         except BaseException as error:
             self.statement.note(error)
             raise
         return found[0]
+
+
+def _wrapped(total: int, dtype: np.dtype) -> Any:
+    """A sum as additions one by one would give it, those of integers wrap."""
+    return np.array(total % (1 << 8 * dtype.itemsize), np.uint64).astype(dtype)[()] if dtype.kind in "iu" else total
 
 
 def product_of(loop: Loop) -> _Product | None:
@@ -119,7 +124,7 @@ class _Levels:
         follow = _next(product.flipped)[level.dtype]
         found: list[Any] = []
 
-        def run_levels() -> None:
+        def run_levels(*_: Any) -> None:
             found.append(
                 engine.run_levels(
                     level._block, product.A._block, product.transposed, product.u._block, product.op, product.flipped,
@@ -131,7 +136,7 @@ class _Levels:
             self.first.run()
             if limit > self.loop._count:
                 try:
-                    level._on_device(run_levels)
+                    self.second.target._on_device(run_levels, *self.second.args)
                 except BaseException as error:
                     self.second.note(error)
                     raise

@@ -1,15 +1,19 @@
 """Loops that a thread of the CPU runs by itself: superstep by superstep they do what their statements do one by one."""
 
+import sys
+
 import numpy as np
 import pytest
 from looping import level_by_level, steps_alone
 
 import spgraph as sg
-from spgraph import binary, engine, monoid, select, semiring, unary
+from spgraph import binary, monoid, select, semiring, unary
 from spgraph.algorithms.bfs import any_next
-from spgraph.engine import loops_cpu
+from spgraph.engine import loops_cpu, products_cpu
+from spgraph.exceptions import OutOfMemory
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.near import whole_matrix
+from spgraph.kernels.cpu import _specialise
 from spgraph.kernels.cpu._specialise import set_jit
 
 SETTINGS = {
@@ -229,19 +233,172 @@ def test_what_changes_meanwhile_is_looked_at(count):
         assert w.to_dict() == {v: v for v in range(reached)}
 
 
-def test_an_interrupt_is_heard_between_calls(monkeypatch):
+def programs():
+    """Loops that can be gone on with, each with what it computes: (run, objects, results wanted)."""
+    A = graph(2, "INT64", "undirected")
+
+    def search():
+        w = sg.Vector.from_coo([5], [0], size=A.nrows)
+        near = w.dup()
+
+        def run():
+            with sg.loop() as loop:
+                w(~w.S, changed=near) << near.vxm(A, any_next)
+                loop.until(near.nvals == 0)
+
+        return run, w, near
+
+    def relaxation():
+        dist = sg.Vector.from_coo([5], [0], size=A.nrows)
+        near = dist.dup()
+
+        def run():
+            with sg.loop() as loop:
+                dist(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+                loop.until(near.nvals == 0)
+
+        return run, dist, near
+
+    def levels():
+        level, near = sg.Vector("INT64", A.nrows), sg.Vector.from_coo([5], True, size=A.nrows)
+
+        def run():
+            with sg.loop() as loop:
+                level(near.S) << loop.count
+                near(~level.S, replace=True) << near.vxm(A, semiring.any_pair)
+                loop.until(near.nvals == 0)
+
+        return run, level, near
+
+    return {"search": search, "relaxation": relaxation, "levels": levels}
+
+
+def consistent(v):
+    return v.nvals == len(v.to_dict()) == int(v.dup().apply(unary.one["INT64"]).reduce(monoid.plus).value)
+
+
+@pytest.mark.parametrize("kind", ["search", "relaxation", "levels"])
+def test_an_interrupt_after_a_call_loses_nothing(monkeypatch, kind):
+    make = programs()[kind]
+    run, wanted, _ = make()
+    run()
+    take = loops_cpu._Result.take
+    calls = []
+
+    def interrupted(result):
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        take(result)
+
+    run, w, near = make()
+    monkeypatch.setattr(loops_cpu._Result, "take", interrupted)
     monkeypatch.setattr(loops_cpu, "AT_ONCE", 40)
     monkeypatch.setattr(loops_cpu, "INTERPRETED", 40)
-    A, calls, run = sg.generators.path(300), [], engine.run_alone
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert consistent(w) and 1 < w.nvals < wanted.nvals
+    if kind != "levels":
+        assert near.nvals and near.isequal(w.dup(mask=near.S))
+        run()
+        assert w.isequal(wanted)
 
-    def interrupted(*args):
-        calls.append(1)
-        if len(calls) == 3:
+
+@pytest.mark.parametrize("kind", ["search", "relaxation", "levels"])
+@pytest.mark.parametrize("line", [1, 5, 40, 133, 300, 555, 801, 1200])
+def test_an_interrupt_within_an_interpreted_call_loses_nothing(monkeypatch, kind, line):
+    for module in (products_cpu, _specialise):  # others may have compiled the kernel
+        monkeypatch.setattr(module, "_kernels", {})
+    make, before = programs()[kind], set_jit("never")
+    run, wanted, _ = make()
+    run()
+    run, w, _ = make()
+    lines = []
+
+    def tracer(frame, event, arg):
+        if frame.f_code.co_name != "push_on":
+            return None
+        lines.append(1)
+        if len(lines) == line:
+            sys.settrace(None)
             raise KeyboardInterrupt
-        return run(*args)
+        return tracer
 
-    monkeypatch.setattr(engine, "run_alone", interrupted)
-    w = sg.Vector.from_coo([0], 0, np.int32, size=A.nrows)
+    sys.settrace(tracer)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    finally:
+        sys.settrace(None)
+    assert consistent(w)
+    if kind != "levels":
+        run()
+        assert w.isequal(wanted)
+    set_jit(before)
+
+
+def test_memory_that_runs_out_after_a_call_loses_nothing(monkeypatch):
+    for make in programs().values():
+        with monkeypatch.context() as patched:
+            run, wanted, _ = make()
+            run()
+            fails = []
+
+            def gathered(array, pieces, fails=fails):
+                fails.append(1)
+                raise MemoryError
+
+            patched.setattr(loops_cpu, "gathered", gathered)
+            run, w, near = make()
+            run()
+            assert fails
+        assert w.isequal(wanted) and near.nvals == 0
+
+
+def test_limits_of_any_size(alone):
+    for limit in (2**63 - 1, 2**63, 2**64, 10**20, 1e300):
+        w = sg.Vector.from_coo([0], [0], size=40)
+        near = w.dup()
+        with sg.loop() as loop:
+            w(~w.S, changed=near) << near.vxm(sg.generators.path(40), any_next)
+            loop.until((near.nvals == 0) | (loop.count >= limit))
+        assert loop.count == 40
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "UINT8", "INT16", "INT64", "UINT64", "FP32"])
+def test_counters_wrap_as_sums_one_by_one_do(dtype):
+    A = sg.generators.path(400)
+    seen, single = sg.Scalar(dtype), sg.Scalar(dtype)
+    w = sg.Vector.from_coo([0], [0], size=400)
+    near = w.dup()
+    with sg.loop() as loop:
+        seen(binary.plus) << near.nvals
+        w(~w.S, changed=near) << near.vxm(A, any_next)
+        loop.until(near.nvals == 0)
+    for _ in range(400):
+        single(binary.plus) << 1
+    assert seen.isequal(single, check_dtype=True)
+
+
+def test_what_has_one_value_stays_so(alone):
+    for op, iso in ((any_next, True), (semiring.any_pair, True), (semiring.any_secondi, False)):
+        w = sg.Vector.from_coo([0], 0, np.int64, size=30)
+        near = w.dup()
+        with sg.loop() as loop:
+            w(~w.S, changed=near) << near.vxm(sg.generators.path(30), op)
+            loop.until((near.nvals == 0) | (loop.count == 9))
+        block = near._block
+        assert getattr(block, "whole", block).iso is iso
+        assert near.isequal(w.dup(mask=near.S))
+
+
+def test_errors_name_the_statement(monkeypatch):
+    def fails(size):
+        raise MemoryError
+
+    A = sg.generators.path(30)
+    monkeypatch.setattr(loops_cpu, "workspace", fails)
+    w = sg.Vector.from_coo([0], 0, np.int64, size=30)
     near = w.dup()
 
     def search():
@@ -249,12 +406,18 @@ def test_an_interrupt_is_heard_between_calls(monkeypatch):
             w(~w.S, changed=near) << near.vxm(A, any_next)
             loop.until(near.nvals == 0)
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(OutOfMemory, match=r"^v << w\.vxm\(A, "):
         search()
-    assert 10 < w.nvals < 100 and w.nvals == len(w.to_dict())
-    assert near.to_dict() == {w.nvals - 1: w.nvals - 1}
-    search()
-    assert w.to_dict() == {v: v for v in range(300)}
+    level, front = sg.Vector("INT64", 30, name="level"), sg.Vector.from_coo([0], True, size=30, name="front")
+
+    def levels():
+        with sg.loop() as loop:
+            level(front.S) << loop.count
+            front(~level.S, replace=True) << front.vxm(A, semiring.any_pair)
+            loop.until(front.nvals == 0)
+
+    with pytest.raises(OutOfMemory, match=r"^front.* << front\.vxm\(A, "):
+        levels()
 
 
 def test_a_full_result_grows_no_more():

@@ -100,10 +100,10 @@ def _loop(run: Callable, out: VectorParts, A: MatrixParts, transposed: bool, u: 
     u.rehome(A.rows)
     out.rehome(A.rows)
     frontier = u.whole
-    done = run(out.whole, whole_matrix(A), transposed, frontier, *how)
-    if done is not None:
+    try:
+        return run(out.whole, whole_matrix(A), transposed, frontier, *how)
+    finally:
         u.take_whole(frontier, A.rows)
-    return done
 
 
 # ---- element by element ---------------------------------------------------------------

@@ -8,7 +8,7 @@ emit the *changed set*: no temporary vector. `push_on` does that again and again
 long as it has entries, at most `most` times: a superstep of a road network takes less time than a call.
 Work: entries of the selected rows. The first two first add up these entries; if there are
 more than `limit` they return -1 - edges and have done nothing (then pull, or
-more threads, are cheaper). `push_on` stops before such a step, and before it has looked at more than `work` entries.
+more threads, are cheaper). `push_on` stops before such a step, and before it has looked at more than WORK entries.
 
 Threads: each takes a range of *columns*, the rows being cut at its borders
 (`kernels.cpu.cuts`), so no two write to one place, nothing is atomic and results are
@@ -16,12 +16,13 @@ the same for any number of threads. A thread's list starts at `base`.
 
 Data encoding: row s of A is `indices[begin[s]:end[s]]`; u and the output are
 lists (`fidx`, `fvals`), (`oidx`, `ovals`); mask and C as in `pull`. Both lists of `push_on` have room for all
-positions; the result is in the second one after an odd number of steps, and `work` is what is left of it. In copies of
-a matrix (`engine.lanes`) position p is row p % vertices; ranges of columns are of what is stored.
+positions; `told` has the steps done, u's entries in all of them, those of the list now (the second one after an odd
+number of steps), those that C has more, the WORK that is left, and whether a step is WITHIN: begun, but not done. In
+copies of a matrix (`engine.lanes`) position p is row p % vertices; ranges of columns are of what is stored.
 
 Compile-time: COPIES (there are copies), A_ISO, U_ISO, MASKED, COMPLEMENT, VALUED, M_FULL, GLOBAL, ANY,
 ISO_OUT (values are not written), CHANGED, C_FULL, GROWS (entries that C has stay as they
-are), FILTER (the changed set keeps what KEEP accepts).
+are), STEPS, ENTRIES, COUNT, ADDED, WORK, WITHIN (places in `told`), FILTER (the changed set keeps what KEEP accepts).
 Operators: MULT(a, u, i, k), ADD(s, t), STORE(s), ACC(c, s), KEEP(x, i, thunk).
 """
 
@@ -94,28 +95,28 @@ def push_scatter(base, begin, end, fidx, fvals, indices, avals, mpresent, mvals,
     return added, kept - base
 
 
-def push_on(begin, end, fidx, fvals, count, indices, avals, cpresent, cvals, stamp, epoch, oidx, ovals, thunk, limit,
-            work, most, row_gid, col_gid, vertices):
+def push_on(begin, end, fidx, fvals, indices, avals, cpresent, cvals, stamp, epoch, oidx, ovals, thunk, limit, most,
+            told, row_gid, col_gid, vertices):
     base = 0
     shift = 0
-    steps = 0
-    entries = 0
-    more = 0
-    while count > 0 and steps < most:
+    count = told[COUNT]
+    while count > 0 and told[STEPS] < most:
         edges = 0
         for q in range(count):
             source = fidx[q]
             edges += end[source] - begin[source]
-            if not GROWS:
-                stamp[source] = 0  # it has the epoch if it is from the step before
-        if edges > limit or edges > work:
+        if edges > limit or edges > told[WORK]:
             break
-        work -= edges
+        told[WITHIN] = 1
+        for q in range(count):
+            stamp[fidx[q]] = 0  # it has the epoch if it is from the step before
         SCATTER_ROWS(count)
-        entries += count
-        more += added
-        count = kept
         fidx, oidx = oidx, fidx
         fvals, ovals = ovals, fvals
-        steps += 1
-    return steps, entries, count, more, work
+        told[ENTRIES] += count
+        told[ADDED] += added
+        told[WORK] -= edges
+        count = kept
+        told[COUNT] = count
+        told[STEPS] += 1
+        told[WITHIN] = 0
