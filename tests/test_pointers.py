@@ -245,7 +245,7 @@ class TestSomeEntries:
 
     def test_no_room_for_them(self, cuda):
         """They may be made when somebody asks for their number: the error says what was to be made."""
-        A = spgraph.generators.rmat(9).to(cuda)
+        A = spgraph.generators.rmat(14).to(cuda)  # more than what the pool may get back meanwhile
         few, wanted = A.selectk("any", 2), A.selectk("any", 2)
         with (
             spgraph.Context(cuda, memory_limit=1000),

@@ -6,6 +6,7 @@ what is unused and tries once more, before it gives up.
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from spgraph.kernels.memory import Memory
@@ -31,7 +32,8 @@ def limit_memory(cupy: Any, number: int, limit: int | float | None) -> int | Non
         if isinstance(limit, float):
             limit = int(cupy.cuda.runtime.memGetInfo()[1] * limit)
         pool.set_limit(size=limit or 0)
-        if limit and pool.total_bytes() > limit:  # the pool would hand out what it holds, limit or not
+        if limit and pool.total_bytes() > limit:  # the pool would hand out what it holds, or gets back, limit or not
+            gc.collect()
             pool.free_all_blocks()
     return before or None
 
