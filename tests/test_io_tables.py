@@ -244,6 +244,24 @@ def test_parquet_refusals(table, columns, message):
         read(table(**columns))
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "place"),
+    [
+        ([b"a", b"\x80b"], [b"b", b"c"], "row 2: 'source'"),
+        ([b"a", b"b"], [b"\xff", b"c"], "row 1: 'target'"),
+        ([b"a", b"b", b"\xc3"], [None, b"c", None], "row 3: 'source'"),
+    ],
+)
+def test_parquet_texts_that_are_not_utf8(table, source, target, place):
+    """The format does not check that, and readers of it do not, either."""
+    pa = pytest.importorskip("pyarrow")
+    columns = {"source": pa.array(source, pa.binary()), "target": pa.array(target, pa.binary())}
+    for text in (lambda column: column.view(pa.string()), lambda column: column.view(pa.string()).dictionary_encode()):
+        path = table(**{name: text(column) for name, column in columns.items()})
+        with pytest.raises(FormatError, match=rf"test\.parquet: {place} is not UTF-8: b'"):
+            read(path)
+
+
 def test_not_parquet(file):
     pytest.importorskip("pyarrow")
     for content in (b"PAR1", b"0 1\n", b"PAR1" * 9):

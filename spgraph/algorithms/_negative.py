@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spgraph import binary, indexunary, monoid, select, semiring
+from spgraph import binary, indexunary, loop, monoid, select, semiring
 from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
@@ -18,13 +18,14 @@ __all__ = ["causes", "cycle_of", "relax_in_rounds"]
 
 def relax_in_rounds(name: str, A: Matrix, dist: Vector, min_plus) -> None:
     """Relax what changed until nothing does; more than n rounds mean a negative cycle."""
-    near, new = dist.dup(), Vector(dist.dtype, A.nrows)
-    for _ in range(A.nrows + 1):
-        dist(binary.min, changed=new) << near.vxm(A, min_plus)  # dist min= near min.+ A
-        if not new.nvals:
-            return
-        near << new
-    i = new.to_coo()[0][0]
+    near = dist.dup()
+    with loop() as rounds:
+        dist(binary.min, changed=near) << near.vxm(A, min_plus)  # dist min= near min.+ A; near = what is lowered
+        rounds.until(near.nvals == 0)
+        rounds.until(rounds.count == A.nrows + 1)
+    if not near.nvals:
+        return
+    i = near.to_coo()[0][0]
     raise InvalidValue(f"{name}: a cycle of negative weight reaches vertex {i}, so distances have no minimum "
                        "(negative_cycle names its vertices)")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spgraph import semiring
+from spgraph import loop, semiring
 from spgraph.algorithms._fronts import fronts_of
 from spgraph.algorithms._inputs import as_depth, as_sources, of_graph
 from spgraph.algorithms.bfs import any_next
@@ -96,9 +96,12 @@ def bfs_from_any(A, sources, *, max_depth: int | None = None) -> Vector:
     max_depth = as_depth("bfs_from_any", max_depth)
     level = Vector.from_coo(np.array(sources, np.int64), 0, np.int32, size=A.nrows)
     front = level.dup()
-    depth = 0
-    while front.nvals and depth != max_depth:
+    if not sources or max_depth == 0:
+        return level
+    with loop() as levels:
         # level<!s(level)> = q any.next A; q = the vertices that are new
         level(~level.S, changed=front) << front.vxm(A, any_next)
-        depth += 1
+        levels.until(front.nvals == 0)
+        if max_depth is not None:
+            levels.until(levels.count == max_depth)
     return level

@@ -123,7 +123,10 @@ def _edges(pa, text: Text, before: int, columns, names) -> Edges:
     if kinds[0] != kinds[1]:
         raise text.error(None, f"columns {names[0]!r} and {names[1]!r} hold {kinds[0]} and {kinds[1]}, wanted the same")
     if kinds[0] == "text":
-        u_texts, v_texts, more = (ids.to_pylist() for ids in ends)
+        u_texts, v_texts, more = (
+            _texts(pa, text, ids, name, before + 1 + numbers)
+            for ids, name, numbers in zip(ends, (names[0], names[1], names[0]), (places, places, alone))
+        )
         rows, cols, labels, n = number_texts(u_texts, v_texts, more, text.ranks)
     else:
         for ids, name in zip(ends, (names[0], names[1], names[0])):
@@ -150,6 +153,17 @@ def _kind(pa, text: Text, column, name: str) -> str:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "text"
     raise text.error(None, f"column {name!r} holds {kind}, wanted ids that are integers or texts")
+
+
+def _texts(pa, text: Text, ids, name: str, numbers: np.ndarray) -> list[str]:
+    """Ids of rows with these numbers; Parquet does not check that texts are UTF-8."""
+    found = []
+    for number, one in zip(numbers.tolist(), ids.cast(pa.large_binary()).to_pylist()):
+        try:
+            found.append(one.decode())
+        except UnicodeDecodeError as error:
+            raise text.error(None, f"row {number}: {name!r} is not UTF-8: {one[:20]!r}") from error
+    return found
 
 
 def _values(pa, text: Text, column, places, name: str) -> np.ndarray:
