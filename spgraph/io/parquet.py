@@ -158,11 +158,11 @@ def _kind(pa, text: Text, column, name: str) -> str:
 def _texts(pa, text: Text, ids, name: str, numbers: np.ndarray) -> list[str]:
     """Ids of rows with these numbers; Parquet does not check that texts are UTF-8."""
     found = []
-    for number, one in zip(numbers.tolist(), ids.cast(pa.large_binary()).to_pylist()):
+    for row, one in zip(numbers.tolist(), ids.cast(pa.large_binary()).to_pylist()):
         try:
             found.append(one.decode())
         except UnicodeDecodeError as error:
-            raise text.error(None, f"row {number}: {name!r} is not UTF-8: {one[:20]!r}") from error
+            raise text.error(None, f"row {row}: {name!r} is not UTF-8: {one[:20]!r}") from error
     return found
 
 
