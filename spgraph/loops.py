@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spgraph import _recording
+from spgraph import _interrupts, _recording
 from spgraph._loop_alone import levels_of, product_of
 from spgraph._loop_numbers import Comparison, Condition, Number
 from spgraph._loop_statements import Statement, kept_in
@@ -34,6 +34,7 @@ class Loop:
         self.recording = False
         self._done = False
         self._outer: Any = None
+        self._holds = False
 
     def __repr__(self) -> str:
         if self.recording:
@@ -76,6 +77,7 @@ class Loop:
     def __enter__(self) -> Loop:
         if self.recording or self._done:
             raise RuntimeError("sg.loop(): a loop is recorded once; make another one")
+        self._holds = _interrupts.hold()  # an interrupt in the block is raised at its end, when nothing is recorded
         self._outer = _recording.begin(self)
         self.recording = True
         return self
@@ -84,6 +86,8 @@ class Loop:
         innermost = _recording.end(self)
         self.recording = False
         self._done = True
+        if self._holds:
+            _interrupts.release()
         if kind is not None:
             return
         if not innermost:

@@ -229,8 +229,9 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
             refuse("reorder", "do it before the loop, or after it")
         named, device = isinstance(order, str), self._block.device
         if named and order not in ("natural", "degree"):
-            raise InvalidValue(f'reorder: order is {order!r}, but "natural", "degree" or a list of all vertices was '
-                               "wanted")
+            hint = ", as bfs_order(A) makes" if order == "bfs" else ""
+            raise InvalidValue(f'reorder: order is {order!r}, but "natural", "degree" or a list of all vertices{hint} '
+                               "was wanted")
         if self.nrows != self.ncols and not (named and order == "natural"):
             raise DimensionMismatch(f"reorder: the Matrix has shape {self.shape}, but a square one was wanted")
         with making("reorder", device):

@@ -415,3 +415,16 @@ class TestAllByIteration:
         for alpha in ("a", None, np.nan):
             with pytest.raises(sg.exceptions.InvalidValue, match=f"^{name}: alpha is {alpha!r}, wanted "):
                 getattr(sg.algorithms, name)(sg.generators.path(3), alpha=alpha)
+
+
+@pytest.mark.parametrize(("weight", "dtype"), [(1e308, np.float64), (1e38, np.float32), (3.0, np.float64)])
+def test_out_weights_that_overflow_lose_no_rank(sg, weight, dtype):
+    """Whether or not a Matrix is known to be symmetric."""
+    hub, leaves = [0] * 5, [1, 2, 3, 4, 5]
+    A = sg.Matrix.from_coo(hub + leaves, leaves + hub, [weight] * 10, nrows=7, ncols=7)
+    ranks = []
+    for symmetric in (None, True):
+        A._block.symmetric = symmetric
+        ranks.append(sg.algorithms.pagerank(A, dtype=dtype).to_dense())
+    assert all(abs(rank.sum() - 1) < 1e-5 for rank in ranks)
+    assert np.allclose(*ranks, rtol=1e-5)

@@ -213,6 +213,9 @@ def test_parquet_types(table):
     pa = pytest.importorskip("pyarrow")
     A = read(table(source=pa.array(["b", "a"]).dictionary_encode(), target=pa.array(["a", "b"], pa.large_string())))
     assert A.labels.tolist() == ["a", "b"]
+    if hasattr(pa, "string_view"):
+        views = pa.array(["b", "a"], pa.string_view()), pa.array(["a", None], pa.string_view())
+        assert read(table(source=views[0], target=views[1])).labels.tolist() == ["a", "b"]
     A = read(table(source=pa.array([3, 2], pa.uint64()), target=pa.array([2, 3], pa.int8())))
     assert A.labels.tolist() == [2, 3]
     A = read(table(source=[0, 1, 2], target=[1, None, None], weight=[0.5, None, None]))

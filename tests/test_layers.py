@@ -43,7 +43,7 @@ ALLOWED = {
 PARTS = {
     "_cli": "top", "cli": "top", "bench": "top", "_estimate": "top", "_estimate_parts": "top",
     "_estimate_sizes": "top", "_graphspec": "top", "_machine": "top", "__main__": "top", "nx": "top",
-    "_nx_info": "top", "_record": "record", "_recording": "record", "_trace": "top",
+    "_nx_info": "top", "_record": "record", "_recording": "record", "_interrupts": "record", "_trace": "top",
     "_oracle_compare": "oracle", "_oracle_text": "oracle", "oracle_plugin": "oracle",
 }  # fmt: skip
 # What an algorithm may use: names that a user has too.

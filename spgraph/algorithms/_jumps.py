@@ -55,13 +55,15 @@ class Jumps:
 class Lost:
     """The rank of dangling vertices together, l = sum of r over them, and what jumps bring by it.
 
-    Of a symmetric matrix nothing comes to them along edges. So where jumps are the same for all vertices, each has what
-    came by these, and no vertex needs to be looked at: ranks `first` are that, before anything comes along edges.
+    If the matrix is symmetric, nothing comes along edges to those without weight. So where all are such, and jumps are
+    the same for all vertices, each has what came by these, and no vertex needs to be looked at: ranks `first` are that,
+    before anything comes along edges.
     """
 
-    def __init__(self, A: Matrix, idle: Vector, jumps: Jumps, dtype: np.dtype):
+    def __init__(self, A: Matrix, idle: Vector, bare: int, jumps: Jumps, dtype: np.dtype):
         self.idle, self.jumps, self.sum, self.first = idle, jumps, Scalar(dtype), dtype.type(0)
-        self.count = idle.nvals if A.symmetric and jumps.uniform else None  # of vertices that jumps alone reach
+        known = A.symmetric and jumps.uniform and idle.nvals == bare
+        self.count = bare if known else None  # of vertices that jumps alone reach
 
     def begin(self, came: Vector, jumped) -> None:
         """What they have at first, whatever they have."""
@@ -97,7 +99,10 @@ def less(now, before) -> Any:
 
 
 def shares(A: Matrix, alpha: float, weighted: bool, dtype: np.dtype):
-    """alpha / out-weight of every vertex (0 if dangling), the dangling ones, the semiring that follows edges."""
+    """alpha / out-weight of every vertex (0 if dangling), the dangling ones, how many have no weight, the semiring.
+
+    Where an out-weight is infinite, or overflows, the vertex is dangling, too.
+    """
     weighted = weights_matter(A, weighted)
     if weighted:
         check_not_negative("pagerank", A)
@@ -106,5 +111,5 @@ def shares(A: Matrix, alpha: float, weighted: bool, dtype: np.dtype):
         out = A.reduce_rowwise(agg.count).new(dtype)
     share = zeros(dtype, A.nrows)
     share(binary.second) << scaled(out.apply(inverse).new(), alpha)
-    idle = select.valueeq(share, 0).new()
-    return share, idle, semiring.plus_times[dtype] if weighted else semiring.plus_first[dtype]
+    idle, bare = select.valueeq(share, 0).new(), A.nrows - select.valuene(out, 0).new().nvals
+    return share, idle, bare, semiring.plus_times[dtype] if weighted else semiring.plus_first[dtype]

@@ -91,8 +91,8 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     stop = LateStop("pagerank", n, max_iter, tol, n, fail_on_nonconvergence, "; are all weights finite?")
     jumps = Jumps(n, alpha, personalization, dangling, dtype)
     rank, jumped = distribution("pagerank", "nstart", nstart, n, dtype), jumps.none()
-    share, idle, follow = shares(A, alpha, weighted, dtype)
-    came, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Lost(A, idle, jumps, dtype), Scalar(dtype)
+    share, idle, bare, follow = shares(A, alpha, weighted, dtype)
+    came, flow, lost, change = Vector(dtype, n), Vector(dtype, n), Lost(A, idle, bare, jumps, dtype), Scalar(dtype)
     lost.begin(rank, jumped)
     flow << binary.times(together(rank, jumped) & share)  # f = r .* (alpha / outweight), what follows each edge
     along = flow.vxm(A, follow)

@@ -16,6 +16,7 @@ import numpy as np
 
 from semirings import binary
 from spgraph import _record, context
+from spgraph._interrupts import held
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, Mask, MaskView, view_mask
 from spgraph.engine.plan import CPU_COSTS, GPU_COSTS, of_copies, preset_limit, push_limit
@@ -40,8 +41,18 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
 
     `changed`, if given, becomes the entries of C that are new or differ from before; of those, with
     `changed_if` = (a typed select operator, its thunk), the ones that it accepts.
-    `direction` forces "push" or "pull" (default: what the context says).
+    `direction` forces "push" or "pull" (default: what the context says). On the CPU an interrupt waits until all is
+    written.
     """
+    if out.device.on_host:
+        with held():
+            _mxv(out, mask, accum, replace, A, transposed, u, semiring, flipped, changed, changed_if, direction)
+    else:
+        _mxv(out, mask, accum, replace, A, transposed, u, semiring, flipped, changed, changed_if, direction)
+
+
+def _mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBlock, transposed: bool, u: VectorBlock,
+         semiring, flipped: bool, changed: VectorBlock | None, changed_if: tuple | None, direction: str | None) -> None:
     if mask is not None and mask.block is u and A.rows is not A.cols:
         u = u.copy()  # one lies in the order of the rows then, the other in that of the columns
     most = A.most

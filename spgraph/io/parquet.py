@@ -142,8 +142,13 @@ def _edges(pa, text: Text, before: int, columns, names) -> Edges:
 
 
 def _plain(pa, column):
-    """One array without a dictionary."""
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    """One array without a dictionary, and of a type that everything can be done with."""
+    column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return column.cast(pa.large_binary()).view(pa.large_string()) if _is_view(pa, column) else column
+
+
+def _is_view(pa, column) -> bool:
+    return getattr(pa.types, "is_string_view", bool)(column.type) is True
 
 
 def _kind(pa, text: Text, column, name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from spgraph._interrupts import held
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine import (
     first_entries,
@@ -80,10 +81,11 @@ def mxv(out: VectorParts, mask: Mask | None, accum, replace: bool, A: MatrixPart
     if mask is not None:
         mask.block.rehome(outer)
     note = None if changed is None else changed.whole
-    vector_products.mxv(out.whole, _whole_mask(mask), accum, replace, whole_matrix(A), transposed, u.whole, semiring,
-                        flipped=flipped, changed=note, changed_if=changed_if, direction=direction)  # fmt: skip
-    if changed is not None and note is not None:
-        changed.take_whole(note, outer)
+    with held():
+        vector_products.mxv(out.whole, _whole_mask(mask), accum, replace, whole_matrix(A), transposed, u.whole,
+                            semiring, flipped=flipped, changed=note, changed_if=changed_if, direction=direction)
+        if changed is not None and note is not None:
+            changed.take_whole(note, outer)
 
 
 def run_alone(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, *how: Any) -> Any:

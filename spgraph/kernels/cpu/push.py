@@ -107,9 +107,9 @@ def push_on(begin, end, fidx, fvals, indices, avals, cpresent, cvals, stamp, epo
             edges += end[source] - begin[source]
         if edges > limit or edges > told[WORK]:
             break
-        told[WITHIN] = 1
         for q in range(count):
             stamp[fidx[q]] = 0  # it has the epoch if it is from the step before
+        told[WITHIN] = 1
         SCATTER_ROWS(count)
         fidx, oidx = oidx, fidx
         fvals, ovals = ovals, fvals
