@@ -1,4 +1,4 @@
-"""Ctrl-C waits while what it must not cut in two is done: a step of a product and its books, a loop's block.
+"""Ctrl-C waits while what it must not cut in two is done: a product's step and its books, a loop's block, its end.
 
 Only where Python's own handler of SIGINT is in force, in the main thread: there a first interrupt is noted, and raised
 at the end; a second one is raised at once.
@@ -10,7 +10,7 @@ import _signal as signal  # what `signal` wraps in enums, which takes ten times 
 import threading
 from typing import Any
 
-__all__ = ["held", "hold", "release"]
+__all__ = ["held", "hold", "raise_noted", "release"]
 
 _depth = 0  # holds that have not been released
 _noted = False  # whether there was an interrupt meanwhile
@@ -39,6 +39,12 @@ def release() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if _noted:
         _noted = False
+        raise KeyboardInterrupt
+
+
+def raise_noted() -> None:
+    """Raise what waits, at a place within a hold where that can be dealt with."""
+    if _noted:
         raise KeyboardInterrupt
 
 

@@ -165,3 +165,42 @@ def test_a_block_that_another_thread_leaves():
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("where", ["_write_all", "_drive"])
+@pytest.mark.parametrize("kind", ["search", "relaxation"])
+def test_loops_of_a_gpu_end_whole(cuda, monkeypatch, kind, where):
+    """An interrupt when the loop has ended, and when the host looks for its end."""
+    from spgraph.engine import loops_cuda
+
+    real, calls = getattr(loops_cuda.Loop, where), []
+
+    def interrupted(loop, *args):
+        if not calls:
+            calls.append(1)
+            signal.raise_signal(signal.SIGINT)
+        return real(loop, *args)
+
+    with sg.Context(cuda):
+        A = sg.generators.grid(30)
+        w = sg.Vector.from_coo([0], [0], size=A.nrows)
+        near, wanted = w.dup(), w.dup()
+
+        def run(w, near):
+            with sg.loop() as loop:
+                if kind == "search":
+                    w(~w.S, changed=near) << near.vxm(A, any_next)
+                else:
+                    w(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+                loop.until(near.nvals == 0)
+
+        run(wanted, near.dup())
+        monkeypatch.setattr(loops_cuda.Loop, where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(w, near)
+        monkeypatch.undo()
+        assert w.nvals == len(w.to_dict())
+        assert near.isequal(w.dup(mask=near.S))
+        if near.nvals:
+            run(w, near)
+        assert w.isequal(wanted)

@@ -25,6 +25,7 @@ import numpy as np
 
 from semirings import expr as ex
 from spgraph import _record, context
+from spgraph._interrupts import held, raise_noted
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.engine.loop_programs_cuda import PUSHES, Growth, Lowering
@@ -204,7 +205,11 @@ class Loop:
         raise NotImplementedError
 
     def run(self, most: int | None) -> Done | None:
-        """All that can be done; None if nothing could be."""
+        """All that can be done; None if nothing could be. An interrupt is heard while the host looks for the end."""
+        with held():
+            return self._run(most)
+
+    def _run(self, most: int | None) -> Done | None:
         device, out, u, rows = self.device, self.out, self.u, self.rows
         self.turn = self.begin()
         if most is not None:  # something may be left: all memory that it takes, before anything changes
@@ -257,6 +262,7 @@ class Loop:
         started = before = told = since = 0
         kind, looked = -1, time.monotonic()
         while not pending.ready():
+            raise_noted()
             if words[place + PROGRESS] != told:
                 told, before = words[place + PROGRESS], started
             elif started - before > UNHEARD:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from spgraph import _record, context
+from spgraph._interrupts import held, raise_noted
 from spgraph.block import VectorBlock
 from spgraph.engine import loops_cuda
 from spgraph.engine.loops_cuda import FEW, HEARD, LIMIT, PATIENCE, PROGRESS, PUSHING, RETURNS, STEADY, WORDS, Done
@@ -206,7 +207,12 @@ class _Together:
 
     def run(self, loops: list[Any], out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts,
             most: int | None) -> Done | None:
-        """All that can be done; None if nothing could be."""
+        """All that can be done; None if nothing could be. An interrupt is heard while the host looks for the end."""
+        with held():
+            return self._run(loops, out, A, transposed, u, most)
+
+    def _run(self, loops: list[Any], out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts,
+             most: int | None) -> Done | None:
         group = out.device
         count, entries = u.nvals, out.nvals
         counts = out.size, A.nvals, occupied_rows(A, transposed), occupied_rows(A, not transposed)
@@ -249,6 +255,7 @@ def _drive(devices: list[Any], graphs: list[tuple], pendings: list[Any]) -> None
     parts = [_Driven(*of_part) for of_part in zip(devices, graphs, pendings)]
     last = looked = time.monotonic()
     while not all(part.pending.ready() for part in parts):
+        raise_noted()
         if sum(part.goes_on() for part in parts):
             last = looked = time.monotonic()
         elif time.monotonic() - looked > PATIENCE:
