@@ -43,8 +43,8 @@ def release() -> None:
 
 
 def raise_noted() -> None:
-    """Raise what waits, at a place within a hold where that can be dealt with."""
-    if _noted:
+    """Raise what waits, at a place within the main thread's hold where that can be dealt with."""
+    if _noted and threading.current_thread() is threading.main_thread():
         raise KeyboardInterrupt
 
 

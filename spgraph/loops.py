@@ -2,8 +2,8 @@
 
 Method: within the block statements (``w(mask) << expression``) are recorded instead of run, numbers that depend on
 them (``v.nvals``, a Scalar's ``value``, ``loop.count``) stand for what they will be, and ``loop.until(condition)`` says
-when to stop. On leaving the block the loop runs to its end. Searches that grow and relaxations run on a GPU without
-the host between supersteps (`spgraph.engine.loops_cuda`); all else runs statement by statement, as Python's loops do.
+when to stop. On leaving the block the loop runs to its end. Searches that grow, levels and relaxations run without
+Python between supersteps (`spgraph.engine.loops`); all else runs statement by statement, as Python's loops do.
 """
 
 from __future__ import annotations

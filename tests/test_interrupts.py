@@ -135,6 +135,29 @@ def test_holds_are_nested():
         pass
 
 
+def test_what_waits_is_not_raised_in_another_thread():
+    """As where that thread looks whether a GPU's loop has ended."""
+    raised = []
+
+    def look():
+        try:
+            _interrupts.raise_noted()
+        except KeyboardInterrupt:
+            raised.append(1)
+
+    def hold_and_look():
+        with _interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            thread = threading.Thread(target=look)
+            thread.start()
+            thread.join()
+            look()
+
+    with pytest.raises(KeyboardInterrupt):
+        hold_and_look()
+    assert raised == [1]  # by the last look
+
+
 def test_other_handlers_and_threads_are_left_alone():
     heard = []
     signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))

@@ -56,8 +56,8 @@ class Lost:
     """The rank of dangling vertices together, l = sum of r over them, and what jumps bring by it.
 
     If the matrix is symmetric, nothing comes along edges to those without weight. So where all are such, and jumps are
-    the same for all vertices, each has what came by these, and no vertex needs to be looked at: ranks `first` are that,
-    before anything comes along edges.
+    the same for all vertices, each has what came by these, and no vertex needs to be looked at. Then what jumps bring
+    is known before the product, and ranks begin with it (`first`); else they begin with 0, and it is added late.
     """
 
     def __init__(self, A: Matrix, idle: Vector, bare: int, jumps: Jumps, dtype: np.dtype):

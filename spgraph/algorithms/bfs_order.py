@@ -1,10 +1,9 @@
 """The order of a breadth-first search: neighbours get near each other.
 
 Method: vertices by component, by level, and within a level as their parents lie, so that siblings are together (the
-queue of a search, which is E. Cuthill and J. McKee's order of 1969 without their choice of siblings by degree). Levels
-and parents come from one search from all components at once. Then place and depth of the first k vertices of each path
-from its root are put together to those of 2 k (pointer doubling: J. JaJa, An Introduction to Parallel
-Algorithms, 1992).
+queue of a search, which is E. Cuthill and J. McKee's order of 1969 without their choice of siblings by degree). Parents
+come from one search from all components at once. Then place and depth by the last k vertices of each path from its root
+become those by the last 2 k (pointer doubling: J. JaJa, An Introduction to Parallel Algorithms, 1992).
 Encoding: vectors are full; `order` are the vertices by the `place` of the paths so far.
 Work: one search, and a sort of all vertices for each doubling of the depth; border values: n per doubling.
 """

@@ -5,7 +5,7 @@ dangling vertices (those without out-weight), and p, p' say where jumps and lost
 definition is NetworkX's).
 Encoding: all vectors are full. `share` is alpha / out-weight, 0 for dangling vertices. Ranks are what came along edges
 plus what came by jumps, which are added where they are used: so the product waits for no sum of the iteration before.
-Where what comes by jumps is known without a sum, ranks begin with it.
+Where that is known without a sum, ranks begin with it (`Lost.first`).
 Work: one product over all edges per iteration; border values: n per iteration.
 """
 

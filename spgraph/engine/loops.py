@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ def run_alone(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
 def _in_parts(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, accum: Any, changed_if: Any,
               most: int | None) -> Any:
     if out.device.near:
-        return _near("run_alone", out, A, transposed, u, semiring, flipped, accum, changed_if, True, most)
+        return _near(run_alone, out, A, transposed, u, semiring, flipped, accum, changed_if, True, most)
     if accum is None and changed_if is not None:
         return None
     from spgraph.engine.parts import loops
@@ -76,12 +77,12 @@ def _in_parts(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped
         return loops.relax(out, A, transposed, u, semiring, flipped, most, accum, kept)
 
 
-def _near(name: str, out: Any, *args: Any) -> Any:
+def _near(run: Callable, out: Any, *args: Any) -> Any:
     """In parts of one CPU, if they lie in common arrays."""
-    from spgraph.engine.parts import near
+    from spgraph.engine.parts.near import over_wholes
     from spgraph.exchange.near import is_near
 
-    return getattr(near, name)(out, *args) if is_near(out.device) else None
+    return over_wholes(run, out, *args) if is_near(out.device) else None
 
 
 def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flipped: bool, follow: Any, number: int,
@@ -111,7 +112,7 @@ def run_levels(out: Any, A: Any, transposed: bool, u: Any, semiring: Any, flippe
     if type(u) is not type(out):
         return None
     if not block and out.device.near:
-        return _near("run_levels", out, A, transposed, u, semiring, flipped, follow, number, most)
+        return _near(run_levels, out, A, transposed, u, semiring, flipped, follow, number, most)
     from spgraph.engine.product import cast_scalar, term_of
 
     term = term_of(semiring, flipped, A.dtype, u.dtype)

@@ -10,6 +10,7 @@ whose rows are u. Which of the two is at hand, and what the counts in
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,7 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
     `direction` forces "push" or "pull" (default: what the context says). On the CPU an interrupt waits until all is
     written.
     """
-    if out.device.on_host:
-        with held():
-            _mxv(out, mask, accum, replace, A, transposed, u, semiring, flipped, changed, changed_if, direction)
-    else:
+    with held() if out.device.on_host else nullcontext():
         _mxv(out, mask, accum, replace, A, transposed, u, semiring, flipped, changed, changed_if, direction)
 
 

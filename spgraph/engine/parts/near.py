@@ -13,7 +13,6 @@ from spgraph._interrupts import held
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine import (
     first_entries,
-    loops,
     matrix_elementwise,
     matrix_products,
     matrix_reduce,
@@ -46,9 +45,8 @@ __all__ = [
     "matrix_select",
     "mxm",
     "mxv",
+    "over_wholes",
     "pointer_jump",
-    "run_alone",
-    "run_levels",
     "some_entries",
     "vector_assign",
     "vector_chain",
@@ -88,15 +86,8 @@ def mxv(out: VectorParts, mask: Mask | None, accum, replace: bool, A: MatrixPart
             changed.take_whole(note, outer)
 
 
-def run_alone(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, *how: Any) -> Any:
-    return _loop(loops.run_alone, out, A, transposed, u, how)
-
-
-def run_levels(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, *how: Any) -> Any:
-    return _loop(loops.run_levels, out, A, transposed, u, how)
-
-
-def _loop(run: Callable, out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, how: tuple) -> Any:
+def over_wholes(run: Callable, out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, *how: Any) -> Any:
+    """A loop by a function of `engine.loops`; u becomes what it leaves."""
     if A.rows is not A.cols or u is out or not out.size == u.size == A.nrows:
         return None
     u.rehome(A.rows)

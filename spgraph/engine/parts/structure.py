@@ -110,7 +110,7 @@ def kronecker(
     group, old, count = A.device, A.rows, B.nrows
     order = None if old.order is None else (old.order[:, None] * count + np.arange(count)).reshape(-1)
     nrows, ncols = A.nrows * count, A.ncols * B.ncols
-    rows = Layout(group, old.starts * count, order, old.name)
+    rows = Layout(group, old.starts * count, order, old.name, old.listed_by and old.partition)
     cols = rows if nrows == ncols else group.even_layout(ncols)
     T = MatrixParts(nrows, ncols, op.return_type.np_type, group, rows, cols)
     whole = _rows_at(B, [np.arange(count)] * len(T.pieces))
