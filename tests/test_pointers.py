@@ -5,12 +5,14 @@ python-graphblas has none of these; what replaces them there is in `programs.str
 
 import numpy as np
 import pytest
+from devices import spread
 from graphs import rmat
 
 import spgraph
 from spgraph import binary, monoid, select, semiring, unary
-from spgraph.exceptions import IndexOutOfBound
-from spgraph.kernels.cuda.launch import CudaKernel
+from spgraph.exceptions import IndexOutOfBound, InvalidValue
+from spgraph.exchange import group_of
+from spgraph.kernels.cuda.launch import CudaKernel, Pending
 
 
 @pytest.fixture(autouse=True)
@@ -295,6 +297,103 @@ def test_pointers_known_to_lead_downwards_are_not_checked_again(cuda, monkeypatc
             assert "outside" in started
     finally:
         spgraph.context.set_default(before)
+
+
+@pytest.fixture(params=[1, 2, 3])
+def on_gpus(request, cuda):
+    """A GPU, or parts on several, as the default."""
+    device = cuda if request.param == 1 else group_of(tuple(spread(cuda, request.param)))
+    before = spgraph.context.set_default(device)
+    yield device
+    spgraph.context.set_default(before)
+
+
+def hooked(device, order):
+    """A graph, and pointers that are known to lead downwards."""
+    with spgraph.Context("cpu"):
+        A = spgraph.generators.rmat(6, 4, seed=2)
+    root = spgraph.Vector.from_dense(np.arange(A.nrows, dtype=np.int32))
+    root << root.pointer_jump()
+    return A.to(device).reorder(order), root
+
+
+def jumped(root):
+    """The ends of pointers, by NumPy."""
+    while not np.array_equal(root, root[root]):
+        root = root[root]
+    return root
+
+
+@pytest.mark.parametrize("order", ["natural", "degree"])
+@pytest.mark.parametrize("few", [False, True])
+def test_rounds_of_hooking_wait_for_nothing(on_gpus, order, few, monkeypatch):
+    """Terms that are pointers, chosen by ``min``, ``max`` or ``any``, lower others, and are not negative."""
+    A, root = hooked(on_gpus, order)
+    A = A.selectk("any", 2) if few else A
+    waited = []
+    get = Pending.get
+    monkeypatch.setattr(Pending, "get", lambda self: waited.append(self._values is None) or get(self))
+    for ring in ("max_second", "any_second", "min_second", "min_second"):
+        hooks = spgraph.Vector(np.int32, A.nrows)
+        for turn in range(2):  # at first the product is planned, then it is run again
+            before = root.to_dense()
+            waited.clear()
+            hooks << A.mxv(root, ring)
+            root(binary.min)[root] << hooks
+            root << root.pointer_jump()
+            assert not any(waited) or not turn
+            rows, terms = hooks.to_coo()
+            wanted = before.copy()
+            np.minimum.at(wanted, before[rows], terms)
+            assert root.to_dense().tolist() == jumped(wanted).tolist()
+    assert len(set(root.to_dense().tolist())) < A.nrows // 2
+
+
+@pytest.mark.parametrize("order", ["natural", "degree"])
+def test_terms_that_may_be_negative_are_looked_at(on_gpus, order):
+    A, root = hooked(on_gpus, order)
+    weighted = A.apply(unary.one["INT32"]).new().apply(binary.times, right=-100).new()
+    negative = root.apply(binary.minus, right=100).new()
+    mask = spgraph.Vector.from_coo([0, 1], True, size=A.nrows).S
+
+    def masked(hooks):
+        hooks << negative
+        hooks(mask) << A.mxv(root, "min_second")
+
+    ways = {
+        "of negative ones": lambda hooks: hooks << A.mxv(negative, "min_second"),
+        "sums": lambda hooks: hooks << weighted.mxv(root, "min_plus"),
+        "of the matrix": lambda hooks: hooks << weighted.mxv(root, "min_first"),
+        "changed": lambda hooks: hooks << hooks.apply(unary.ainv),
+        "accumulated": lambda hooks: hooks(binary.minus) << A.mxv(root, "max_second").new() + 100,
+        "accumulated by the monoid": lambda hooks: hooks(binary.min) << A.mxv(negative, "min_second"),
+        "under a mask": lambda hooks: hooks(mask) << A.mxv(negative, "min_second"),
+        "beside a mask": masked,
+        "set": lambda hooks: hooks.__setitem__(int(hooks.to_coo()[0][0]), -1),
+        "merged": lambda hooks: hooks(binary.second) << negative,
+    }
+    for way, write in ways.items():
+        for _ in range(2):
+            hooks, v = A.mxv(root, "min_second").new(), root.dup()
+            write(hooks)
+            assert hooks.reduce(monoid.min).get(0) < 0, way
+            v << v.pointer_jump()
+            v(binary.min)[v] << hooks
+            with pytest.raises(InvalidValue, match="negative or larger than their position"):
+                v << v.pointer_jump()
+            assert v.to_dense().min() < 0  # it is as it was
+
+
+def test_what_raises_pointers_is_looked_at(on_gpus):
+    A, root = hooked(on_gpus, "natural")
+    hooks = A.mxv(root, "max_second").new()
+    for op in (binary.max, binary.plus):
+        v = root.dup()
+        v << v.pointer_jump()
+        v(op)[v] << hooks
+        assert (v.to_dense() > np.arange(A.nrows)).any()
+        with pytest.raises(InvalidValue, match="negative or larger than their position"):
+            v << v.pointer_jump()
 
 
 @pytest.mark.parametrize("order", ["natural", "degree"])

@@ -17,7 +17,8 @@ When ``iso`` is True all entries are equal and ``values`` has length 1: a NumPy
 array on every device, so that to look at it costs no transfer. All other arrays
 lie on ``device``. ``values`` at absent positions of a bitmap are arbitrary,
 unless ``padding`` says what they all hold. ``downward`` says of a vector on a GPU
-that each value is a position in 0..i, known since it was made so.
+that each value is a position in 0..i, ``nonnegative`` that no value is below 0: both
+known since it was made so.
 
 How many entries a GPU's kernel has found is known later than it is launched. A
 block whose content is *pending* leaves out what depends on that number; whoever
@@ -42,14 +43,14 @@ NOTHING = np.empty(0, np.uint8)
 ONE = np.ones(1, np.uint8)
 UNMASKED = {"MASKED": False, "COMPLEMENT": False, "VALUED": False, "M_FULL": False}
 CONTENT = ("format", "indices", "iso", "nvals", "present", "sorted", "values")
-ATTRIBUTES = (*CONTENT, "device", "downward", "dtype", "padding", "partition", "queue", "size")
+ATTRIBUTES = (*CONTENT, "device", "downward", "dtype", "nonnegative", "padding", "partition", "queue", "size")
 
 
 class VectorBlock:
     """Storage of a vector on one device; see the module docstring for the encoding."""
 
-    __slots__ = ("_awaited", "device", "downward", "dtype", "format", "indices", "iso", "nvals", "padding", "partition",
-                 "present", "queue", "size", "sorted", "values")
+    __slots__ = ("_awaited", "device", "downward", "dtype", "format", "indices", "iso", "nonnegative", "nvals",
+                 "padding", "partition", "present", "queue", "size", "sorted", "values")
 
     def __init__(self, size: int, dtype, partition: Partition = NATURAL, device: Device = HOST):
         self.device = device
@@ -63,6 +64,7 @@ class VectorBlock:
         self.padding: Any = None
         self.queue: Any = None
         self.downward: Any = False
+        self.nonnegative: Any = False
 
     def clear(self) -> None:
         """Remove all entries (cost O(1)). An empty block fits any partition."""
@@ -84,7 +86,7 @@ class VectorBlock:
         self.sorted = sorted
         self.padding = None
         self.queue = None
-        self.downward = False
+        self.downward = self.nonnegative = False
         if partition is not None:
             self.partition = partition
 
@@ -103,7 +105,7 @@ class VectorBlock:
         self.present = None if full else present
         self.padding = padding
         self.queue = None
-        self.downward = False
+        self.downward = self.nonnegative = False
         if partition is not None:
             self.partition = partition
 
@@ -173,7 +175,7 @@ class VectorBlock:
         if partition is not None:
             self.partition = partition
         self.padding = self.queue = None
-        self.downward = False
+        self.downward = self.nonnegative = False
         self._leave_out(CONTENT, (resolve, -1, -1))
 
     def set_bitmap_later(self, present, values, count: Callable[[], int], *, least: int = 0, most: int | None = None,
@@ -294,7 +296,7 @@ class VectorBlock:
     def writable_bitmap(self, *, full: bool = False) -> VectorBlock:
         """Bitmap with own, non-iso values, to be updated in place; `full` may stay full. Returns self."""
         self.to_bitmap(expand=True)
-        self.downward = False
+        self.downward = self.nonnegative = False
         if self.iso:
             self.expand()
         if self.format == "full" and not full:

@@ -28,7 +28,7 @@ class FirstEntries(MatrixBlock):
     most : int
         Positive; 0 as soon as the arrays are the block's own.
     making : context manager
-        What the arrays are made within, on the block's device; it says what an allocation was for that failed.
+        What the arrays are made within; it says what an allocation was for that failed.
     """
 
     __slots__ = ("_base", "_making", "most")
@@ -52,7 +52,7 @@ class FirstEntries(MatrixBlock):
     def make(self) -> None:
         """Be a matrix like others."""
         if self.most:
-            with self._making:
+            with self._making, self.device:
                 self.indptr, self.indices, self.values, self.iso = _first(self._base, self.most)
             self.most, self._base = 0, None
 

@@ -14,8 +14,8 @@ from spgraph.engine.vector_write import write
 from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, threads
 from spgraph.kernels.device import Done
 
-__all__ = ["combine_at", "combine_into", "ends_of", "gather", "gathered", "no_position", "outside", "pointer_jump",
-           "pointing_up"]
+__all__ = ["combine_at", "combine_into", "ends_of", "gather", "gathered", "lowers", "no_position", "outside",
+           "pointer_jump", "pointing_up"]
 
 NO_IDS = np.empty(0, np.int64)
 MOST_RANGES = 4  # of targets; each goes through all entries
@@ -64,6 +64,7 @@ def combine_into(out: VectorBlock, accum, p: VectorBlock, x: VectorBlock) -> Non
     device = out.device
     p = p.copy() if p is out else p
     x = x.copy() if x is out or x is p else x
+    downward = out.downward and lowers(accum, out, x)
     p.to_bitmap()
     if x.partition is not p.partition:
         x.rehome(p.partition)
@@ -99,9 +100,15 @@ def combine_into(out: VectorBlock, accum, p: VectorBlock, x: VectorBlock) -> Non
         start = out.dtype.type(start) if out.dtype == accum.type.np_type else start
         device.xp.copyto(out.values, start, where=out.present == 0)
     later = device.over_later(kernel, count, count, (*args, EMPTY_BITS if full else out.present, out.values))
+    out.downward = downward
     if not full:
         before = out.nvals
         out.set_bitmap_later(out.present, out.values, lambda: before + later.get()[0], least=before)
+
+
+def lowers(accum, out: VectorBlock, x: VectorBlock) -> bool:
+    """Whether pointers downwards stay such where terms are combined into them: they get smaller, but not negative."""
+    return accum.monoid.name == "min" and x.dtype == out.dtype and bool(x.downward or x.nonnegative)
 
 
 def _over_targets(kernel, out: VectorBlock, count: int, args: tuple) -> list:
@@ -120,7 +127,8 @@ def pointer_jump(out: VectorBlock, mask: Mask | None, accum, replace: bool, u: V
     if u.iso:
         u = u.copy().expand()
     ends = device.xp.empty(u.size, u.dtype)
-    wrong = sum(ends_of(u, ends).get())
+    found = ends_of(u, ends)
+    wrong = 0 if u.downward else sum(found.get())  # what is known is not waited for
     if wrong:
         raise pointing_up(wrong)
     T = VectorBlock(u.size, u.dtype, u.partition, device)

@@ -19,6 +19,7 @@ from spgraph.engine.operators import accumulate, settles
 __all__ = ["NO_IDS", "Filter", "Product", "cast_scalar", "expected_edges", "occupied_rows", "one_value"]
 
 INT64 = np.dtype(np.int64)
+CHOOSING = frozenset({"any", "max", "min"})  # monoids whose sums are one of the terms
 ISO_OPERANDS = frozenset({"a", "u"})
 NO_IDS = np.empty(0, np.int64)
 ZERO = ex.Const(np.int64(0), INT64)
@@ -114,6 +115,12 @@ class Product(ABC):
     def iso_value(self):
         """The one value of all entries of the result, or None."""
         return one_value(self.semiring, self.flipped, self.term, self.A, self.u)
+
+    def chooses(self) -> bool:
+        """Whether all values of C become some of u's: nothing of it stays, and ``min``, ``max`` or ``any`` chooses."""
+        dtype, (mult, _) = self.u.dtype, self.term.mult
+        return (self.accum is None and self.mask is None and self.semiring.monoid.name in CHOOSING
+                and self.out.dtype == dtype and dtype.kind in "iu" and mult == ex.Input("u", dtype))
 
     def combines_in_place(self) -> bool:
         """Whether terms can go straight into C: it only grows, or accumulates by the monoid's own operator.

@@ -262,11 +262,12 @@ def _note_marks(changed: VectorBlock, out: VectorBlock, bits: Any, values: Any, 
 class Steps:
     """The steps of a statement, by how its operands are stored."""
 
-    __slots__ = ("_marks", "_pulls", "_pushes", "fresh", "stops")
+    __slots__ = ("_marks", "_pulls", "_pushes", "chooses", "fresh", "stops")
 
     def __init__(self, product: Product):
         self.stops = product.term.stops
         self.fresh = product.accum is None and product.mask is None  # nothing of C stays
+        self.chooses = product.chooses()
         self._marks = product.grows and product.changed is not None
         self._pulls: dict[tuple, PullStep] = {}
         self._pushes: dict[tuple, PushStep] = {}

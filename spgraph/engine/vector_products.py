@@ -107,6 +107,8 @@ def _mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBlo
         product.pull()
     if product.step is not None:
         _keep(A, statement, product)
+    if (u.nonnegative or u.downward) and product.chooses():
+        out.nonnegative = True
     if changed is not None:
         if fresh:
             single = product.iso_value()  # before: u may be what has changed
@@ -165,6 +167,8 @@ def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, tran
             step = known.run(A, transposed, out, mask, view, u, changed, thunk, limit)
             if step is not None:
                 device.counters.products += 1
+                if known.chooses and (u.nonnegative or u.downward):
+                    out.nonnegative = True
                 if changed is not None and changed_if is not None and not step.early:
                     vector_select(changed, None, None, False, changed, *changed_if)
                 return True

@@ -121,6 +121,7 @@ def vector_set(block: VectorBlock, i: int, value) -> None:
         at, found = _place(block, local)
         block.expand()
         if found:
+            block.nonnegative = False
             block.device.put(block.values, at, value)
         else:
             block.set_sparse(_inserted(block, block.indices, at, local), _inserted(block, block.values, at, value),

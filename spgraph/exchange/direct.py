@@ -189,6 +189,7 @@ class Direct:
                 transport.order()
         if _record.listener is not None and moves:
             self._tell_all(u, valued, full)
+        nonnegative = all(piece.nonnegative or piece.downward or not piece.size for piece in u.pieces)
         found = []
         for a, (device, piece) in enumerate(u.on_each()):
             block, part = border.blocks[a], border.group.mine[a]
@@ -202,6 +203,7 @@ class Direct:
                     own = device.filled(piece.size, piece.values[0], u.dtype) if piece.iso else piece.values
                     device.copy_into(values, border.begins[a][part], own)
                 ext.set_full(values, iso=not valued)
+                ext.nonnegative = nonnegative
                 continue
             ends, words, _, _ = self.places[a]
             present = device.xp.empty(block.ncols, np.uint8)

@@ -67,11 +67,13 @@ def _addresses(out: VectorParts) -> list[tuple[Any, Any]]:
     tables = layout.kept.setdefault("addresses", {})
     found = tables.get(at)
     if found is None:
+        starts = layout.kept.get("starts")
+        if starts is None:
+            starts = layout.kept["starts"] = [device.to_device(layout.starts) for device, _ in out.on_each()]
         if len(tables) >= TABLES:
             tables.clear()
-        found = tables[at] = [
-            (device.to_device(layout.starts), device.to_device(np.array(at, np.uint64))) for device, _ in out.on_each()
-        ]
+        addresses = np.array(at, np.uint64)
+        found = tables[at] = [(start, device.to_device(addresses)) for start, (device, _) in zip(starts, out.on_each())]
     return found
 
 

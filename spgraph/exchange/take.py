@@ -62,10 +62,19 @@ def picked(v: VectorParts, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Entries of v at few global ids, as arrays of the host on every process: whether they are there, and values."""
     group = v.device
     there, values = np.zeros(ids.size, np.bool_), np.zeros(ids.size, v.dtype)
-    found = []
+    begun, found = [], []
     for (own, local), (device, piece) in zip(v.layout.split(ids), v.on_each()):
-        answer = _answer(piece, device.to_device(local)) if own.size else ()
-        found.append((own, *map(device.to_host, answer)))
+        answer: list = []
+        if own.size and piece.format == "full":
+            answer = [np.ones(own.size, np.uint8), piece.values if piece.iso else piece.values[device.to_device(local)]]
+        elif own.size:
+            answer = list(_answer(piece, device.to_device(local)))
+        begun.append((device, own, [device.begin_copy(array) for array in answer]))
+    for device, own, answer in begun:
+        if answer:
+            with device:
+                device.synchronize()
+        found.append((own, *answer))
     if _record.listener is not None:
         tell("take", group, [[answer] * group.parts for answer in found])
     for own, *answer in group.transport.gather(found):

@@ -168,18 +168,25 @@ class VectorParts(Parts):
             if not own.size:
                 continue
             order = np.argsort(local, kind="stable")
-            indices = device.to_device(local[order].astype(index_dtype(piece.size)))
             one = iso or own.size == 1
             kept = values[own[:1]] if not iso and one else values if iso else values[own[order]]
-            piece.set_sparse(indices, kept.copy() if one else device.to_device(kept), iso=one)
-            if piece.nvals == piece.size:
-                piece.to_bitmap()
+            kept = kept.copy() if one else device.to_device(kept)
+            if own.size == piece.size:
+                piece.set_full(kept, iso=one)
+            else:
+                piece.set_sparse(device.to_device(local[order].astype(index_dtype(piece.size))), kept, iso=one)
 
     def coo(self) -> tuple[np.ndarray, np.ndarray]:
         """Global ids (int64, ascending) and values of all parts, in arrays of the host."""
         if self._whole is not None:
             return self.whole.coo()
-        there = [(device, *piece_coo(piece)) for device, piece in self.on_each()]
+        there = []
+        for part, (device, piece) in zip(self.device.mine, self.on_each()):
+            if piece.format == "full" and not piece.iso:  # the layout says whose they are
+                first, last = self.layout.starts[part : part + 2].tolist()
+                there.append((device, self.layout.ids(np.arange(first, last)), piece.values))
+            else:
+                there.append((device, *piece_coo(piece)))
         begun = []
         for device, *arrays in there:
             with device:

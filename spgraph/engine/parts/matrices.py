@@ -128,7 +128,7 @@ def matrix_ewise(
 def some_entries(A: MatrixParts, a_t: bool, count: int, making: Any) -> MatrixParts:
     A = A.oriented(a_t)
     new = MatrixParts(A.nrows, A.ncols, A.dtype, A.device, A.rows, A.cols)
-    new.take([first_entries.made_entries(piece, count) for _, piece in A.on_each()])
+    new.take([first_entries.some_entries(piece, False, count, making) for _, piece in A.on_each()])
     new.brief = True
     return new
 

@@ -65,14 +65,14 @@ def _from_owners(u: VectorParts, p: VectorParts) -> list[VectorBlock]:
     return found
 
 
-def _write(out: VectorParts, mask: Mask | None, accum, replace: bool, T: list[Any]) -> None:
+def _write(out: VectorParts, mask: Mask | None, accum, replace: bool, T: list[Any], *, shared: bool = False) -> None:
     """C<M, replace> (accum)= T, given as blocks that lie as `out` does (None: nothing changes)."""
     with together(out.device.begins):
         for block, piece_mask, (_, piece) in zip(T, mask_pieces(mask, len(T)), out.on_each()):
             if block is None:
                 continue
             block.partition = piece.partition
-            write(piece, piece_mask, accum, replace, block)
+            write(piece, piece_mask, accum, replace, block, shared=shared)
     out.stay()
 
 
@@ -84,7 +84,11 @@ def combine_at(out: VectorParts, accum, p: VectorParts, x: VectorParts) -> None:
     if not terms:
         return
     if _within_reach(out, accum, x):
+        lowered = all(pointers.lowers(accum, piece, other) for piece, other in zip(out.pieces, x.pieces) if other.size)
+        downward = [piece.downward and lowered for piece in out.pieces]
         combine_far(out, accum, p, x)
+        for piece, known in zip(out.pieces, downward):
+            piece.downward = known
         return
     whole = out.size <= SMALL or terms * FEW >= out.size
     if whole and out.dtype == accum.type.np_type:  # else an intermediate result would be of another type than C
@@ -168,7 +172,9 @@ def pointer_jump(out: VectorParts, mask: Mask | None, accum, replace: bool, u: V
             own = layout.starts[part : part + 2].tolist() if leaders.count(leader) == 1 else (0, u.size)
             ends = whole.values if device.on_host else device.xp.empty_like(whole.values)
             found[leader] = ends, pointers.ends_of(whole, ends, *own)
-    wrong = sum(found[leaders[0]][1].get())  # all devices have looked at all pointers
+    # all devices have looked at all pointers; what one process knows of its own is nothing to others
+    known = group.transport.direct and all(piece.downward or not piece.size for piece in u.pieces)
+    wrong = 0 if known else sum(found[leaders[0]][1].get())
     if wrong:
         raise pointers.pointing_up(wrong)
     pieces = []
@@ -179,7 +185,7 @@ def pointer_jump(out: VectorParts, mask: Mask | None, accum, replace: bool, u: V
             T.set_full(found[leader][0][first:last])
         T.downward = not device.on_host
         pieces.append(T)
-    _write(out, mask, accum, replace, pieces)
+    _write(out, mask, accum, replace, pieces, shared=group.transport.direct)  # else all of the ends would be kept
 
 
 def _check_pointers(function: str, p: VectorParts, size: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from semirings import binary
 from semirings._monoids import TypedSemiring
-from spgraph import _record
+from spgraph import _record, context
 from spgraph.block import VectorBlock
 from spgraph.engine import vector_products
 from spgraph.engine.mask import Mask
@@ -25,6 +25,7 @@ from spgraph.engine.product import occupied_rows
 from spgraph.exchange.border import Border, border_of, sharing_of
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.vector_parts import VectorParts
+from spgraph.exchange.whole import everywhere
 
 __all__ = ["mxv", "scattered_by"]
 
@@ -58,17 +59,22 @@ def mxv(
     if changed is not None:
         notes = out.empty_pieces(out.dtype)
     how: dict[str, Any] = {"flipped": flipped, "changed_if": changed_if}
-    limit = _limit(out, mask, A, transposed, u, semiring, direction)
+    brief = _few_where_they_lie(A, transposed, u, direction)
+    limit = None if brief else _limit(out, mask, A, transposed, u, semiring, direction)
     border = None if limit is None else scattered_by(A, transposed)
     if border is not None:
         _scatter(border, out, mask, masks, accum, replace, u, semiring, notes, how)
     else:
-        whole = limit is None and all(piece.format == "full" for piece in u.pieces)
-        sharing = sharing_of(A.oriented(transposed), whole)
-        pushed, shared = _shared(sharing, u, limit)
+        if brief:
+            pushed, blocks, shared = False, A.pieces, everywhere(u)
+        else:
+            whole = limit is None and all(piece.format == "full" for piece in u.pieces)
+            sharing = sharing_of(A.oriented(transposed), whole)
+            blocks = sharing.blocks
+            pushed, shared = _shared(sharing, u, limit)
         way = "push" if pushed else "pull"
         stays = pushed and _stays(out, mask, accum, replace)
-        for (_, piece), block, ext, piece_mask, note in zip(out.on_each(), sharing.blocks, shared, masks, notes):
+        for (_, piece), block, ext, piece_mask, note in zip(out.on_each(), blocks, shared, masks, notes):
             if stays and not ext.nvals:  # nothing comes of nothing
                 if _record.listener is not None:
                     _record.listener.product(way, block, True, ext)
@@ -80,6 +86,24 @@ def mxv(
     if changed is not None:
         changed.size, changed.dtype, changed.layout, changed.pieces = out.size, out.dtype, outer, notes
         changed.stay()
+
+
+def _few_where_they_lie(A: MatrixParts, transposed: bool, u: VectorParts, direction: str | None) -> bool:
+    """Whether a full u is pulled by the first entries of rows (`engine.first_entries`), which then need no arrays.
+
+    All of u goes everywhere as it is: to find out who looks at what takes longer.
+    """
+    group = A.device
+    return bool(
+        A.brief
+        and not transposed
+        and group.transport.direct
+        and group.may_send_all()
+        and _record.listener is None
+        and (direction or context.current().direction) != "push"
+        and all(piece.most or not piece.nvals for piece in A.pieces)
+        and all(piece.format == "full" or not piece.size for piece in u.pieces)
+    )
 
 
 def _limit(
