@@ -8,6 +8,7 @@ operands with different ones are aligned by the engine.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from spgraph.kernels.device import Device
 from spgraph.partition import NATURAL, Partition
 
 __all__ = ["Layout", "Piece", "even"]
+
+NONE = np.empty(0, np.int64)
 
 
 class Layout:
@@ -54,6 +57,7 @@ class Layout:
         self.partition = name if partition is None else partition
         self.listed_by = None if partition is None else name
         self.size = int(self.starts[-1])
+        self._ends = self.starts[1:].tolist()
         self.places = None
         if order is not None:
             self.places = np.empty(self.size, np.int64)
@@ -84,6 +88,11 @@ class Layout:
     def split(self, ids: Any) -> list[tuple[Any, Any]]:
         """For each part of this process: which of `ids` it owns (in order), and their local numbers."""
         positions = self.positions(np.asarray(ids))
+        if positions.size == 1:  # the source of a search
+            place = int(positions[0])
+            owner = bisect_right(self._ends, place)
+            own = np.zeros(1, np.int64), positions - self._ends[owner - 1] if owner else positions
+            return [own if part == owner else (NONE, NONE) for part in self.group.mine]
         found = []
         for part in self.group.mine:
             first, last = self.starts[part], self.starts[part + 1]
