@@ -153,8 +153,13 @@ def vector_get(v: VectorParts, i: int):
     part, a = _owner(v, i)
     found: list = [None] * len(v.pieces)
     if a >= 0:
-        with v.device.devices[part]:
-            found[a] = vector_structure.vector_get(v.pieces[a], i)
+        piece = v.pieces[a]
+        with v.device.devices[part] as device:
+            if piece.format == "full" and not piece.iso:  # the host knows where it lies
+                local = int(v.layout.positions(np.array([i]))[0] - v.layout.starts[part])
+                found[a] = device.to_host(piece.values[local:local + 1])[0]
+            else:
+                found[a] = vector_structure.vector_get(piece, i)
     return next((value for value in v.device.transport.gather(found) if value is not None), None)
 
 
@@ -184,7 +189,10 @@ def vector_extract(out: VectorParts, mask: Mask | None, accum, replace: bool, u:
         there, values = picked(u, ids)
         T = VectorParts(out.size, u.dtype, out.device, layout)
         T.set_entries(np.flatnonzero(there), values[there])
-        vector_chain(out, mask, accum, replace, Leaf(T))
+        if mask is None and accum is None and out.dtype == T.dtype:
+            out.pieces = T.pieces
+        else:
+            vector_chain(out, mask, accum, replace, Leaf(T))
         return
     wanted = []
     for part, (device, _) in zip(out.device.mine, out.on_each()):
