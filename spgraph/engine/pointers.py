@@ -14,7 +14,7 @@ from spgraph.engine.vector_write import write
 from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, threads
 from spgraph.kernels.device import Done
 
-__all__ = ["combine_at", "combine_into", "ends_of", "gather", "gathered", "lowers", "no_position", "outside",
+__all__ = ["combine_at", "combine_into", "ends_of", "follow", "gather", "gathered", "lowers", "no_position", "outside",
            "pointer_jump", "pointing_up"]
 
 NO_IDS = np.empty(0, np.int64)
@@ -123,6 +123,11 @@ def pointer_jump(out: VectorBlock, mask: Mask | None, accum, replace: bool, u: V
     device = u.device
     if u.nvals < u.size:
         raise InvalidValue(f"pointer_jump: v has {u.nvals} entries for {u.size} positions, wanted one for each")
+    if u.downward and out is u and mask is None and accum is None and not u.iso:
+        follow(u)  # what is known to lead downwards needs no look before, and no copy
+        u.set_full(u.values)
+        u.downward = True
+        return
     u.to_bitmap()
     if u.iso:
         u = u.copy().expand()
@@ -150,14 +155,24 @@ def ends_of(u: VectorBlock, ends, first: int = 0, last: int | None = None):
     with ``get()``; if there are any, the ends are of no use.
     """
     device, size, natural = u.device, u.size, u.partition.natural
-    local = NO_IDS if natural else u.partition.to_local
     if device.on_host:
-        return Done([_ends_on_host(u, ends, local)])
-    check, jump = (_kernel(device, name, u.dtype, natural) for name in ("check", "jump"))
+        return Done([_ends_on_host(u, ends, NO_IDS if natural else u.partition.to_local)])
+    check = _kernel(device, "check", u.dtype, natural)
     wrong = device.over_later(check, size, size, (u.values, NO_IDS if natural else u.partition.to_global, ends))
-    count = (size if last is None else last) - first
-    device.over_later(jump, count, count, (first, local, ends))
+    _jump(u, ends, first, last)
     return wrong
+
+
+def follow(u: VectorBlock, first: int = 0, last: int | None = None) -> None:
+    """On a GPU: make positions first..last of a full vector, whose pointers are known to lead downwards, their ends."""
+    _jump(u, u.values, first, last)
+
+
+def _jump(u: VectorBlock, ends, first: int, last: int | None) -> None:
+    natural = u.partition.natural
+    count = (u.size if last is None else last) - first
+    u.device.over_later(_kernel(u.device, "jump", u.dtype, natural), count, count,
+                        (first, NO_IDS if natural else u.partition.to_local, ends))
 
 
 def _ends_on_host(u: VectorBlock, ends, local) -> int:

@@ -26,6 +26,7 @@ from spgraph.exchange.take import take, wanted_whole
 from spgraph.exchange.vector_parts import VectorParts
 from spgraph.exchange.whole import devices_of, everywhere, to_owners
 from spgraph.kernels.cpu._threads import together
+from spgraph.kernels.device import Done
 
 __all__ = ["combine_at", "gather", "pointer_jump"]
 
@@ -166,15 +167,19 @@ def pointer_jump(out: VectorParts, mask: Mask | None, accum, replace: bool, u: V
     align(u, out, mask_block(mask))
     group, layout = u.device, u.layout
     leaders = [devices_of(group)[part] for part in group.mine]
+    # what one process knows of its own pointers is nothing to others
+    known = group.transport.direct and all(piece.downward or not piece.size for piece in u.pieces)
     wholes, found = everywhere(u), {}
     for part, leader, (device, _), whole in zip(group.mine, leaders, u.on_each(), wholes):
         if leader not in found:
             own = layout.starts[part : part + 2].tolist() if leaders.count(leader) == 1 else (0, u.size)
-            ends = whole.values if device.on_host else device.xp.empty_like(whole.values)
-            found[leader] = ends, pointers.ends_of(whole, ends, *own)
-    # all devices have looked at all pointers; what one process knows of its own is nothing to others
-    known = group.transport.direct and all(piece.downward or not piece.size for piece in u.pieces)
-    wrong = 0 if known else sum(found[leaders[0]][1].get())
+            if known:
+                pointers.follow(whole, *own)
+                found[leader] = whole.values, Done([0])
+            else:
+                ends = whole.values if device.on_host else device.xp.empty_like(whole.values)
+                found[leader] = ends, pointers.ends_of(whole, ends, *own)
+    wrong = sum(found[leaders[0]][1].get())  # all devices have looked at all pointers
     if wrong:
         raise pointers.pointing_up(wrong)
     pieces = []
