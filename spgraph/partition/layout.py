@@ -91,8 +91,8 @@ class Layout:
         if positions.size == 1:  # the source of a search
             place = int(positions[0])
             owner = bisect_right(self._ends, place)
-            own = np.zeros(1, np.int64), positions - self._ends[owner - 1] if owner else positions
-            return [own if part == owner else (NONE, NONE) for part in self.group.mine]
+            there = np.zeros(1, np.int64), positions - self._ends[owner - 1] if owner else positions
+            return [there if part == owner else (NONE, NONE) for part in self.group.mine]
         found = []
         for part in self.group.mine:
             first, last = self.starts[part], self.starts[part + 1]
