@@ -393,6 +393,43 @@ def test_terms_that_may_be_negative_are_looked_at(on_gpus, order):
 
 
 @pytest.mark.one_device("makes parts of its own")
+def test_terms_of_another_type_are_looked_at(on_gpus):
+    """Also where the same product has been run with the type of the pointers before."""
+    with spgraph.Context("cpu"):
+        there = spgraph.generators.complete(200)
+    A = there.to(on_gpus)
+    root = spgraph.Vector.from_dense(np.arange(200, dtype=np.int32))
+    root << root.pointer_jump()
+    for dtype in (np.int32, np.int8, np.int8, np.int32, np.int64, np.int8):
+        hooks = spgraph.Vector(dtype, 200)
+        hooks << A.mxv(root, "max_second")
+        v = spgraph.Vector.from_dense(np.arange(200, dtype=np.uint8).astype(dtype))  # 128 and more become negative
+        if dtype == np.int8:
+            v << np.int8(0)
+        v << v.pointer_jump()
+        v(binary.min)[v] << hooks
+        if dtype == np.int8:
+            assert v.to_dense().min() < 0
+            with pytest.raises(InvalidValue, match="negative or larger than their position"):
+                v << v.pointer_jump()
+        else:
+            v << v.pointer_jump()
+            assert v.to_dense().tolist() == [*range(199), 198]
+
+
+@pytest.mark.one_device("makes parts of its own")
+def test_another_operator_of_that_name_is_looked_at(on_gpus):
+    A, root = hooked(on_gpus, "natural")
+    lower = binary.register_anonymous(lambda x, y: np.where(x == y, x, -np.minimum(x, y)), "min")
+    low = monoid.register_anonymous(lower, 2**31 - 1, "min")
+    hooks = A.mxv(root, "min_second").new()
+    root(low)[root] << hooks
+    assert root.to_dense().min() < 0
+    with pytest.raises(InvalidValue, match="negative or larger than their position"):
+        root << root.pointer_jump()
+
+
+@pytest.mark.one_device("makes parts of its own")
 def test_what_raises_pointers_is_looked_at(on_gpus):
     A, root = hooked(on_gpus, "natural")
     hooks = A.mxv(root, "max_second").new()

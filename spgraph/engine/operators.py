@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from semirings import binary
 from semirings import expr as ex
 from spgraph.kernels.device import Device
 
-__all__ = ["accumulate", "cast_values", "is_fresh", "settles", "store", "total_of"]
+__all__ = ["accumulate", "cast_values", "is_fresh", "is_min", "settles", "store", "total_of"]
 
 
 def accumulate(accum, out_dtype, t_dtype) -> tuple:
@@ -64,6 +65,11 @@ def total_of(found: list, monoid):
     for other in found[1:]:
         total = dtype.type(op.numpy(total, other))
     return total
+
+
+def is_min(op) -> bool:
+    """Whether an operator is ``min``, whatever it is called."""
+    return op.key == binary.min[op.type].key
 
 
 SETTLING = frozenset(["fmin", "minimum", "fmax", "maximum", "bitwise_or", "bitwise_and"])

@@ -9,7 +9,7 @@ import numpy as np
 from semirings.exceptions import IndexOutOfBound, InvalidValue
 from spgraph.block import VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, Mask
-from spgraph.engine.operators import accumulate, settles, store
+from spgraph.engine.operators import accumulate, is_min, settles, store
 from spgraph.engine.vector_write import write
 from spgraph.kernels.cpu._threads import PARALLEL_WORK, parallel_calls, threads
 from spgraph.kernels.device import Done
@@ -108,7 +108,7 @@ def combine_into(out: VectorBlock, accum, p: VectorBlock, x: VectorBlock) -> Non
 
 def lowers(accum, out: VectorBlock, x: VectorBlock) -> bool:
     """Whether pointers downwards stay such where terms are combined into them: they get smaller, but not negative."""
-    return accum.monoid.name == "min" and x.dtype == out.dtype and bool(x.downward or x.nonnegative)
+    return bool(x.downward or x.nonnegative) and x.dtype == out.dtype and is_min(accum)
 
 
 def _over_targets(kernel, out: VectorBlock, count: int, args: tuple) -> list:

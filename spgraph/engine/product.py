@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semirings import binary
 from semirings import expr as ex
 from semirings.expr import cast_array
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import MASK_CONSTS, Mask, MaskView
-from spgraph.engine.operators import accumulate, settles
+from spgraph.engine.operators import accumulate, is_min, settles
 
 __all__ = ["NO_IDS", "Filter", "Product", "cast_scalar", "expected_edges", "occupied_rows", "one_value"]
 
 INT64 = np.dtype(np.int64)
-CHOOSING = frozenset({"any", "max", "min"})  # monoids whose sums are one of the terms
 ISO_OPERANDS = frozenset({"a", "u"})
 NO_IDS = np.empty(0, np.int64)
 ZERO = ex.Const(np.int64(0), INT64)
@@ -118,9 +118,11 @@ class Product(ABC):
 
     def chooses(self) -> bool:
         """Whether all values of C become some of u's: nothing of it stays, and ``min``, ``max`` or ``any`` chooses."""
-        dtype, (mult, _) = self.u.dtype, self.term.mult
-        return (self.accum is None and self.mask is None and self.semiring.monoid.name in CHOOSING
-                and self.out.dtype == dtype and dtype.kind in "iu" and mult == ex.Input("u", dtype))
+        dtype, (mult, _), monoid = self.u.dtype, self.term.mult, self.semiring.monoid
+        if not (self.accum is None and self.mask is None and self.out.dtype == dtype and dtype.kind in "iu"
+                and mult == ex.Input("u", dtype)):
+            return False
+        return bool(monoid.terminal_any) or is_min(monoid.binaryop) or monoid.binaryop.key == binary.max[dtype].key
 
     def combines_in_place(self) -> bool:
         """Whether terms can go straight into C: it only grows, or accumulates by the monoid's own operator.

@@ -40,7 +40,7 @@ class _Step:
     """What both have: the matrix's arrays (not its block, which keeps it in turn) and how operands are stored."""
 
     __slots__ = ("_dtype", "_flipped", "_ids", "_indices", "_kernel", "_mask", "_semiring", "_single", "_singles",
-                 "_term", "_u_dtype", "_values", "grows", "u_iso")
+                 "_term", "_u_dtype", "_values", "chooses", "grows", "u_iso")
 
     def __init__(self, product: Product, A: MatrixBlock, kernel: Any, single: Any, ids: tuple):
         self._indices, self._values = A.indices, A.values
@@ -50,7 +50,7 @@ class _Step:
         self._ids = ids
         self._single = single is not None
         self._singles: dict[bytes, Any] = {}  # by the one value of u
-        self.grows = product.grows
+        self.grows, self.chooses = product.grows, product.chooses()
         self._mask = _kind_of_mask(product.mask, product.out)
 
     def fits(self, A: MatrixBlock, out: VectorBlock, mask: Mask | None, u: VectorBlock) -> bool:
@@ -262,12 +262,11 @@ def _note_marks(changed: VectorBlock, out: VectorBlock, bits: Any, values: Any, 
 class Steps:
     """The steps of a statement, by how its operands are stored."""
 
-    __slots__ = ("_marks", "_pulls", "_pushes", "chooses", "fresh", "stops")
+    __slots__ = ("_marks", "_pulls", "_pushes", "fresh", "stops")
 
     def __init__(self, product: Product):
         self.stops = product.term.stops
         self.fresh = product.accum is None and product.mask is None  # nothing of C stays
-        self.chooses = product.chooses()
         self._marks = product.grows and product.changed is not None
         self._pulls: dict[tuple, PullStep] = {}
         self._pushes: dict[tuple, PushStep] = {}

@@ -167,7 +167,7 @@ def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, tran
             step = known.run(A, transposed, out, mask, view, u, changed, thunk, limit)
             if step is not None:
                 device.counters.products += 1
-                if known.chooses and (u.nonnegative or u.downward):
+                if step.chooses and (u.nonnegative or u.downward):
                     out.nonnegative = True
                 if changed is not None and changed_if is not None and not step.early:
                     vector_select(changed, None, None, False, changed, *changed_if)
