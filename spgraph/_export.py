@@ -40,6 +40,7 @@ class VectorExport:
         if missing and fill_value is None:
             raise BufferError(f"{function}: {missing} positions have no entry; give fill_value, or assign to them")
         if not missing and not copy and not block.iso and block.format != "sparse" and block.partition.natural:
+            block.downward = block.nonnegative = False  # who has the array may write all the same
             return block.values
         if copy is False:
             raise BufferError(f"{function}: the entries are not stored as one array, so that copy=False cannot be")
@@ -90,4 +91,5 @@ class VectorExport:
             raise AttributeError(f"a Vector has no __cuda_array_interface__ while {why}")
         with making("__cuda_array_interface__", block.device):
             block.to_bitmap().rehome(NATURAL).expand()
+        block.downward = block.nonnegative = False
         return block.values.__cuda_array_interface__

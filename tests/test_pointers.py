@@ -54,6 +54,24 @@ class TestGather:
         assert v[p].new().to_dense().tolist() == [4] * 5
         assert vector(sg, [1, 2, 3])[p].new().to_dense().tolist() == [2] * 5
 
+    @pytest.mark.parametrize("iso", [False, True])
+    @pytest.mark.parametrize("dense", [[4, 3, 7, None, None, 0, 2, 0], [None] * 7 + [3], [4, 3, 7, 1, 1, 0, 2, 0]])
+    def test_the_result_is_a_vector_of_its_own(self, sg, dense, iso):
+        u, p = sg.Vector.from_scalar(5, 8) if iso else vector(sg, list(range(8))), vector(sg, dense)
+        p[7] = 1
+        w = sg.Vector(int, 8)
+        w << u[p]
+        wanted = w.to_dict()
+        for i in range(8):
+            p[i], u[i] = 0, 9
+        assert (w.to_dict(), w.nvals) == (wanted, len(wanted))
+        u, p = (sg.Vector.from_scalar(5, 8) if iso else vector(sg, list(range(8)))), vector(sg, dense)
+        before = u.to_dict(), p.to_dict()
+        w << u[p]
+        for i in range(8):
+            w[i] = 77
+        assert (u.to_dict(), p.to_dict()) == before
+
     def test_nothing(self, sg):
         v, p = vector(sg, [1, 2, 3]), sg.Vector(int, 4)
         assert v[p].new().nvals == 0
@@ -427,6 +445,37 @@ def test_another_operator_of_that_name_is_looked_at(on_gpus):
     assert root.to_dense().min() < 0
     with pytest.raises(InvalidValue, match="negative or larger than their position"):
         root << root.pointer_jump()
+
+
+@pytest.mark.one_device("about one GPU and the CPU")
+@pytest.mark.parametrize("how", ["moved", "exported"])
+def test_what_others_may_have_written_is_looked_at(cuda, how):
+    """Elsewhere nobody knows that pointers lead downwards, nor what becomes of an array that was given away."""
+    n = 64
+    with spgraph.Context(cuda):
+        root = spgraph.Vector.from_dense(np.arange(n, dtype=np.int32))
+        root << root.pointer_jump()
+    if how == "moved":
+        with spgraph.Context("cpu", direction="push"):
+            steps = np.arange(n - 1)
+            A = spgraph.Matrix.from_coo(steps, steps + 1, -100, "INT32", nrows=n, ncols=n)
+            for _ in range(2):  # the second time the push is one that was kept
+                v = root.to("cpu")
+                v(binary.min) << spgraph.Vector.from_coo([3], [3], "INT32", size=n).vxm(A, "min_plus")
+            with pytest.raises(InvalidValue, match="negative or larger than their position"):
+                v.pointer_jump().new()
+            with pytest.raises(IndexOutOfBound, match="no position of v"):
+                v[v].new()
+        w = v.to(cuda)
+    else:
+        w = root.dup()
+        w._array("test")[4:5] = -97
+    for jump in (lambda: w.pointer_jump().new(), lambda: w << w.pointer_jump()):
+        with pytest.raises(InvalidValue, match="negative or larger than their position"):
+            jump()
+    with pytest.raises(IndexOutOfBound, match="no position of v"):
+        w(binary.min)[w] << w.dup()
+    assert w.to_dense()[4] == -97
 
 
 @pytest.mark.one_device("makes parts of its own")

@@ -146,6 +146,7 @@ class VectorBlock:
         new.device = device
         new.partition = self.partition.on(device)
         new.queue = None
+        new.downward = new.nonnegative = False  # there nobody keeps them true
         for name in ("indices", "present") if self.iso else ("indices", "present", "values"):
             array = getattr(self, name)
             if array is not None:

@@ -40,13 +40,17 @@ def gathered(u: VectorBlock, p: VectorBlock) -> VectorBlock:
     at = u.partition.locals_of(ids)
     present = None if u.format == "full" else u.present[at]
     if listed:
-        keep = slice(None) if present is None else xp.flatnonzero(present)
-        T.set_sparse(p.indices[keep], u.values if u.iso else u.values[at][keep], iso=u.iso, sorted=p.sorted)
+        if present is None:
+            indices, values = p.indices.copy(), u.values.copy() if u.iso else u.values[at]
+        else:
+            keep = xp.flatnonzero(present)
+            indices, values = p.indices[keep], u.values.copy() if u.iso else u.values[at][keep]
+        T.set_sparse(indices, values, iso=u.iso, sorted=p.sorted)
         return T
     if p.format == "bitmap":
-        present = p.present if present is None else present & p.present
+        present = p.present.copy() if present is None else present & p.present
     nvals = p.size if present is None else int(xp.count_nonzero(present))
-    T.set_bitmap(present, u.values if u.iso else u.values[at], nvals, iso=u.iso)
+    T.set_bitmap(present, u.values.copy() if u.iso else u.values[at], nvals, iso=u.iso)
     return T
 
 
