@@ -389,6 +389,10 @@ def test_terms_that_may_be_negative_are_looked_at(on_gpus, order):
         hooks << negative
         hooks(mask) << A.mxv(root, "min_second")
 
+    def accumulated(hooks):
+        hooks << negative
+        hooks(binary.min) << A.mxv(root, "min_second")
+
     ways = {
         "of negative ones": lambda hooks: hooks << A.mxv(negative, "min_second"),
         "sums": lambda hooks: hooks << weighted.mxv(root, "min_plus"),
@@ -400,6 +404,8 @@ def test_terms_that_may_be_negative_are_looked_at(on_gpus, order):
         "beside a mask": masked,
         "set": lambda hooks: hooks.__setitem__(int(hooks.to_coo()[0][0]), -1),
         "merged": lambda hooks: hooks(binary.second) << negative,
+        "copied": lambda hooks: hooks << negative,
+        "accumulated over negative ones": accumulated,
     }
     for way, write in ways.items():
         for _ in range(2):
@@ -451,7 +457,7 @@ def test_another_operator_of_that_name_is_looked_at(on_gpus):
 
 
 @pytest.mark.one_device("about one GPU and the CPU")
-@pytest.mark.parametrize("how", ["moved", "exported"])
+@pytest.mark.parametrize("how", ["moved", "exported", "copied after that"])
 def test_what_others_may_have_written_is_looked_at(cuda, how):
     """Elsewhere nobody knows that pointers lead downwards, nor what becomes of an array that was given away."""
     n = 64
@@ -472,13 +478,72 @@ def test_what_others_may_have_written_is_looked_at(cuda, how):
         w = v.to(cuda)
     else:
         w = root.dup()
-        w._array("test")[4:5] = -97
+        given = w._array("test")
+        if how == "copied after that":
+            w << root
+        given[4:5] = -97
     for jump in (lambda: w.pointer_jump().new(), lambda: w << w.pointer_jump()):
         with pytest.raises(InvalidValue, match="negative or larger than their position"):
             jump()
     with pytest.raises(IndexOutOfBound, match="no position of v"):
         w(binary.min)[w] << w.dup()
     assert w.to_dense()[4] == -97
+
+
+@pytest.mark.one_device("makes parts of its own")
+def test_min_of_another_type_is_looked_at(on_gpus):
+    root = spgraph.Vector.from_dense(np.arange(300, dtype=np.int32))
+    root << root.pointer_jump()
+    root(binary.min["INT8"])[root] << root.dup()  # 128 and more become negative
+    assert root.to_dense().min() < 0
+    with pytest.raises(IndexOutOfBound, match="no position of v"):
+        root[root].new()
+    with pytest.raises(InvalidValue, match="negative or larger than their position"):
+        root.pointer_jump().new()
+
+
+@pytest.mark.one_device("makes parts of its own")
+@pytest.mark.parametrize("order", ["natural", "degree"])
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_ids_in_products_by_some_entries(on_gpus, order, k):
+    with spgraph.Context("cpu"):
+        there = spgraph.generators.rmat(6, 4, seed=2)
+    A = there.to(on_gpus).reorder(order)
+    made = A.selectk("any", k)
+    made.nvals  # noqa: B018
+    u = spgraph.Vector.from_dense(np.arange(A.nrows, dtype=np.int32))
+    for ring in ("min_secondi", "max_firsti", "min_firstj", "plus_secondj", "max_second"):
+        assert A.selectk("any", k).mxv(u, ring).new().isequal(made.mxv(u, ring).new())
+    got, wanted = u.dup(), u.dup()
+    fell, changed = u.dup(), u.dup()
+    got(binary.min, changed=select.rowle(fell, 40)) << A.selectk("any", k).mxv(u, "min_second")
+    wanted(binary.min, changed=select.rowle(changed, 40)) << made.mxv(u, "min_second")
+    assert got.isequal(wanted) and fell.isequal(changed)
+
+
+@pytest.mark.one_device("makes parts of its own")
+@pytest.mark.parametrize("content", ["empty", "list", "bitmap", "one value", "full"])
+def test_a_jump_without_memory_changes_nothing(on_gpus, cuda, content):
+    if not hasattr(cuda, "fail_at"):
+        pytest.skip("the emulated GPU lets the k-th allocation fail")
+    n, failed = 64, 0
+    for allocation in range(1, 9):
+        root = spgraph.Vector.from_dense(np.arange(n, dtype=np.int32) // 2)
+        if allocation % 2:
+            root << root.pointer_jump()
+        ids = {"empty": [], "list": [3, 50], "bitmap": np.arange(0, n, 2)}.get(content, np.arange(n))
+        w = spgraph.Vector.from_coo(ids, 7 if content == "one value" else np.asarray(ids) * 2, np.int32, size=n)
+        before = w.to_dict()
+        cuda.fail_at = allocation
+        try:
+            w << root.pointer_jump()
+            assert w.to_dense().tolist() == [0] * n
+        except spgraph.exceptions.OutOfMemory:
+            failed += 1
+            assert w.to_dict() == before
+        finally:
+            cuda.fail_at = None
+    assert failed
 
 
 @pytest.mark.one_device("makes parts of its own")

@@ -112,7 +112,8 @@ def combine_into(out: VectorBlock, accum, p: VectorBlock, x: VectorBlock) -> Non
 
 def lowers(accum, out: VectorBlock, x: VectorBlock) -> bool:
     """Whether pointers downwards stay such where terms are combined into them: they get smaller, but not negative."""
-    return bool(x.downward or x.nonnegative) and x.dtype == out.dtype and is_min(accum)
+    known = bool(x.downward or x.nonnegative) and x.dtype == out.dtype == accum.type.np_type
+    return known and is_min(accum)
 
 
 def _over_targets(kernel, out: VectorBlock, count: int, args: tuple) -> list:

@@ -74,8 +74,7 @@ def _copied_in_place(out: VectorBlock, T: VectorBlock) -> bool:
         return False
     device: Any = out.device
     device.copy_into(out.values, 0, T.values)
-    out.set_full(out.values)
-    out.downward = T.downward
+    out.set_full(out.values)  # nothing is known of its values: somebody else may have been given their array
     return True
 
 

@@ -66,14 +66,14 @@ def _from_owners(u: VectorParts, p: VectorParts) -> list[VectorBlock]:
     return found
 
 
-def _write(out: VectorParts, mask: Mask | None, accum, replace: bool, T: list[Any], *, shared: bool = False) -> None:
+def _write(out: VectorParts, mask: Mask | None, accum, replace: bool, T: list[Any]) -> None:
     """C<M, replace> (accum)= T, given as blocks that lie as `out` does (None: nothing changes)."""
     with together(out.device.begins):
         for block, piece_mask, (_, piece) in zip(T, mask_pieces(mask, len(T)), out.on_each()):
             if block is None:
                 continue
             block.partition = piece.partition
-            write(piece, piece_mask, accum, replace, block, shared=shared)
+            write(piece, piece_mask, accum, replace, block)
     out.stay()
 
 
@@ -182,15 +182,31 @@ def pointer_jump(out: VectorParts, mask: Mask | None, accum, replace: bool, u: V
     wrong = sum(found[leaders[0]][1].get())  # all devices have looked at all pointers
     if wrong:
         raise pointers.pointing_up(wrong)
+    parts = [found[leader][0][slice(*layout.starts[part : part + 2].tolist())]
+             for part, leader in zip(group.mine, leaders)]  # fmt: skip
+    if mask is None and accum is None and group.transport.direct and _can_take(out, u.dtype):
+        for (device, piece), values in zip(out.on_each(), parts):
+            if piece.size:
+                device.copy_into(piece.values, 0, values)
+                piece.set_full(piece.values)
+                piece.downward = True
+        return
     pieces = []
-    for part, leader, (device, _) in zip(group.mine, leaders, u.on_each()):
-        first, last = layout.starts[part : part + 2].tolist()
-        T = VectorBlock(last - first, u.dtype, device=device)
+    for (device, _), values in zip(u.on_each(), parts):
+        T = VectorBlock(values.size, u.dtype, device=device)
         if T.size:
-            T.set_full(found[leader][0][first:last])
+            T.set_full(values if device.on_host else values.copy())  # else all of the ends would be kept
         T.downward = not device.on_host
         pieces.append(T)
-    _write(out, mask, accum, replace, pieces, shared=group.transport.direct)  # else all of the ends would be kept
+    _write(out, mask, accum, replace, pieces)
+
+
+def _can_take(out: VectorParts, dtype: Any) -> bool:
+    """Whether values for all positions fit where those of the pieces lie, so that no memory is asked for."""
+    return out.dtype == dtype and all(
+        not piece.size or (type(piece) is VectorBlock and piece.format == "full" and not piece.iso)
+        for piece in out.pieces
+    )
 
 
 def _check_pointers(function: str, p: VectorParts, size: int) -> None:

@@ -59,7 +59,7 @@ def mxv(
     if changed is not None:
         notes = out.empty_pieces(out.dtype)
     how: dict[str, Any] = {"flipped": flipped, "changed_if": changed_if}
-    brief = _few_where_they_lie(A, transposed, u, direction)
+    brief = _few_where_they_lie(A, transposed, u, semiring, changed_if, direction)
     limit = None if brief else _limit(out, mask, A, transposed, u, semiring, direction)
     border = None if limit is None else scattered_by(A, transposed)
     if border is not None:
@@ -88,15 +88,20 @@ def mxv(
         changed.stay()
 
 
-def _few_where_they_lie(A: MatrixParts, transposed: bool, u: VectorParts, direction: str | None) -> bool:
+def _few_where_they_lie(
+    A: MatrixParts, transposed: bool, u: VectorParts, semiring, changed_if: tuple | None, direction: str | None
+) -> bool:
     """Whether a full u is pulled by the first entries of rows (`engine.first_entries`), which then need no arrays.
 
-    All of u goes everywhere as it is: to find out who looks at what takes longer.
+    All of u goes everywhere as it is: to find out who looks at what takes longer. Where ids are asked for, rows and
+    columns need them as arrays, which a border's blocks have.
     """
     group = A.device
     return bool(
         A.brief
         and not transposed
+        and not semiring.binaryop.positional
+        and (changed_if is None or not changed_if[0].positional)
         and group.transport.direct
         and group.may_send_all()
         and _record.listener is None
