@@ -4,7 +4,7 @@ Kernels of the emulator run one after the other, so that nothing shows if one GP
 each stream has a vector clock (C. Fidge, 1988; F. Mattern, 1989), which events and the host's waiting pass on. A kernel
 reads the arrays that it is given, and writes what has changed in them and in the memory whose addresses it is given.
 Two accesses to the same bytes, one of them a write, must be in order; likewise those of other streams to memory and its
-return to the pool of the device that has used it first, whose stream for computing takes it again at once.
+way from and to the pool of its device, whose stream for computing gives and takes it.
 
 Not seen: what CuPy's functions touch (they are in the stream of their device), reads through addresses, and kernels
 that find their arguments in memory (loops, see ``looping.in_any_order``).
@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from emulator.array import Counts, ndarray
+from emulator import array
+from emulator.array import Counts, Owner, ndarray
 from emulator.device import EmulatedDevice
 from spgraph.exchange import InProcess
 from spgraph.kernels.cuda.launch import CudaKernel
@@ -53,8 +54,11 @@ class Memory:
 
     def __init__(self, array: ndarray):
         self.begin, self.size = array._host.__array_interface__["data"][0], array._host.nbytes
+        owner = array._owner
         self.accesses: list[Access] = []
-        self.owner: Any = None  # the stream whose pool it comes from
+        self.owner: Any = getattr(owner, "stream", None)  # whose pool it comes from
+        if self.owner is not None:
+            self.accesses.append(Access(self.owner, owner.time, "its making", True, np.ones(self.size, np.bool_)))
 
 
 class Stream:
@@ -301,6 +305,17 @@ def watched(number: int) -> Iterator[tuple[Watch, list[WatchedDevice]]]:
             watch.waits(watch.current._stream().clock)
         plain(self, name, value)
 
+    class Made(Owner):
+        """Memory of the device that is current."""
+
+        __slots__ = ("stream", "time")
+
+        def __init__(self, size: int):
+            super().__init__(size)
+            self.stream = watch.current.streams[0]
+            watch.begins(self.stream)
+            self.time = self.stream.clock[self.stream]
+
     def copied(self: InProcess, one: Any, source: int, target: int) -> Any:
         there = self.devices[target]
         if type(one) is not ndarray or self.devices[source] is there:
@@ -309,11 +324,13 @@ def watched(number: int) -> Iterator[tuple[Watch, list[WatchedDevice]]]:
         if memory is not None and memory.owner is None:
             memory.owner = self.devices[source].streams[0]
         watch.begins(there._stream())
-        there._touches(one, "message")
-        return one.copy()
+        with there:
+            there._touches(one, "message")
+            return one.copy()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CudaKernel, "__call__", observed(call))
         patch.setattr(Counts, "__setattr__", noted)
         patch.setattr(InProcess, "_moved", copied)
+        patch.setattr(array, "Owner", Made)
         yield watch, devices
