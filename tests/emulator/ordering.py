@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from emulator import array
+import emulator.array as arrays
 from emulator.array import Counts, Owner, ndarray
 from emulator.device import EmulatedDevice
 from spgraph.exchange import InProcess
@@ -332,5 +332,5 @@ def watched(number: int) -> Iterator[tuple[Watch, list[WatchedDevice]]]:
         patch.setattr(CudaKernel, "__call__", observed(call))
         patch.setattr(Counts, "__setattr__", noted)
         patch.setattr(InProcess, "_moved", copied)
-        patch.setattr(array, "Owner", Made)
+        patch.setattr(arrays, "Owner", Made)
         yield watch, devices
