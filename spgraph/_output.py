@@ -75,7 +75,7 @@ class Output(InPlace):
         except (MemoryError, RuntimeError) as error:
             if not is_about_memory(error):
                 raise
-            raise out_of_memory(error, written(self, args), device) from error
+            raise out_of_memory(error, written(self, args), device, writing=True) from error
 
     def __call__(
         self,

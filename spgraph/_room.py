@@ -45,8 +45,12 @@ def is_about_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and "out of memory" in str(error).lower()
 
 
-def out_of_memory(error: BaseException, what: str, device: Device) -> OutOfMemory:
-    """The error to raise instead of one that `is_about_memory`."""
+def out_of_memory(error: BaseException, what: str, device: Device, *, writing: bool = False) -> OutOfMemory:
+    """The error to raise instead of one that `is_about_memory`.
+
+    An output is written when all memory for it is there; one in parts, whose devices have memory of their own, part by
+    part.
+    """
     detail = f"; {error}" if isinstance(error, OutOfMemory) else ""  # what the engine was about
     wanted = _wanted_bytes(error if not detail else error.__cause__)
     total, free, used, limit = device.memory()
@@ -56,8 +60,11 @@ def out_of_memory(error: BaseException, what: str, device: Device) -> OutOfMemor
     facts += [f"{size_text(used)} are in use by this process"] if used is not None else []
     facts += [f"memory_limit is {size_text(limit)}"] if limit is not None else []
     asked = "" if wanted is None else f" for {size_text(wanted)} ({wanted:,} bytes)"
+    group: Any = device.group
+    left = "nothing was changed" if group is None or group.near or not writing else (
+        "other parts of the output may have been written")  # fmt: skip
     told = OutOfMemory(
-        f"{what}: {device.name} has no room{asked}{': ' * bool(facts)}{', '.join(facts)}{detail}; nothing was changed. "
+        f"{what}: {device.name} has no room{asked}{': ' * bool(facts)}{', '.join(facts)}{detail}; {left}. "
         f"{_remedy(device, limit)}"
     )
     told.is_told = True
