@@ -141,7 +141,7 @@ class Watch:
 
     def touches(self, memory: Memory, at: np.ndarray, stream: Stream, what: str, writes: bool) -> None:
         """An access; reports those that it is not in order with."""
-        if memory.owner is None:  # nothing is allocated while messages are sent
+        if memory.owner is None:  # made before anything was noted
             memory.owner = stream.device.streams[0]
         for other in memory.accesses:
             if (other.stream is stream or stream.clock.get(other.stream, 0) >= other.time
@@ -320,9 +320,6 @@ def watched(number: int) -> Iterator[tuple[Watch, list[WatchedDevice]]]:
         there = self.devices[target]
         if type(one) is not ndarray or self.devices[source] is there:
             return moved(self, one, source, target)
-        memory = watch.knows(one)
-        if memory is not None and memory.owner is None:
-            memory.owner = self.devices[source].streams[0]
         watch.begins(there._stream())
         with there:
             there._touches(one, "message")

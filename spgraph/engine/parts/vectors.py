@@ -142,21 +142,21 @@ def vector_coo(v: VectorParts, on_device: bool = False) -> tuple[Any, Any]:
     return v.coo()
 
 
-def _owner(v: VectorParts, i: int) -> tuple[int, int]:
-    """The part that owns a vertex, and its place among those of this process (-1 if it is another's)."""
-    part = int(v.layout.owners(v.layout.positions(np.array([i])))[0])
+def _owner(v: VectorParts, i: int) -> tuple[int, int, int]:
+    """The part that owns a vertex, its place among those of this process (-1 if it is another's), the local number."""
+    position = v.layout.positions(np.array([i]))
+    part = int(v.layout.owners(position)[0])
     mine = list(v.device.mine)
-    return part, mine.index(part) if part in mine else -1
+    return part, mine.index(part) if part in mine else -1, int(position[0] - v.layout.starts[part])
 
 
 def vector_get(v: VectorParts, i: int):
-    part, a = _owner(v, i)
+    part, a, local = _owner(v, i)
     found: list = [None] * len(v.pieces)
     if a >= 0:
         piece = v.pieces[a]
         with v.device.devices[part] as device:
             if piece.format == "full" and not piece.iso:  # the host knows where it lies
-                local = int(v.layout.positions(np.array([i]))[0] - v.layout.starts[part])
                 found[a] = device.to_host(piece.values[local:local + 1])[0]
             else:
                 found[a] = vector_structure.vector_get(piece, i)
@@ -164,14 +164,14 @@ def vector_get(v: VectorParts, i: int):
 
 
 def vector_set(v: VectorParts, i: int, value) -> None:
-    part, a = _owner(v, i)
+    part, a, _ = _owner(v, i)
     if a >= 0:
         with v.device.devices[part]:
             vector_structure.vector_set(v.pieces[a], i, value)
 
 
 def vector_remove(v: VectorParts, i: int) -> None:
-    part, a = _owner(v, i)
+    part, a, _ = _owner(v, i)
     if a >= 0:
         with v.device.devices[part]:
             vector_structure.vector_remove(v.pieces[a], i)
