@@ -119,3 +119,26 @@ def test_what_is_not_ordered_is_found(broken: str, name: str, monkeypatch: pytes
         monkeypatch.setattr(direct, "BESIDE", 0)
     monkeypatch.setattr(InProcess, broken, lambda self: None)
     assert run(2, name).found
+
+
+def lent_to_who_gives_nothing() -> list[str]:
+    """Pushes of a part whose results nobody asks for, and that gives nothing itself, so that the host is not told."""
+    half = 40
+    with sg.Context("cpu"):
+        rows, cols = np.divmod(np.arange(half * half), half)
+        there = sg.Matrix.from_coo(rows, cols + half, 1.0, nrows=2 * half, ncols=2 * half)
+    with watched(2) as (watch, devices), sg.Context(Group(devices), partition="contiguous", direction="push"):
+        A = there.to(sg.context.current().device)
+        u = sg.Vector.from_coo(np.arange(half), np.arange(half, dtype=np.float64), size=2 * half)
+        results = [u.vxm(A, semiring.min_plus).new() for _ in range(6)]
+        assert len({tuple(w.to_dense(-1)) for w in results}) == 1 and results[0].nvals == half
+        del A, u, results
+    return watch.found
+
+
+def test_rooms_for_lists_are_not_written_while_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    from emulator.ordering import WatchedDevice
+
+    assert not lent_to_who_gives_nothing()
+    monkeypatch.setattr(WatchedDevice, "follow_event", lambda self, event: None)
+    assert any("give_list" in found for found in lent_to_who_gives_nothing())

@@ -85,10 +85,14 @@ class Stream:
 class Event:
     """A point of a stream."""
 
-    done = True
-
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
         self.clock: dict = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether the host knows, without asking, that the stream has come so far: a GPU may be late."""
+        return all(self.watch.host.get(stream, 0) >= time for stream, time in self.clock.items())
 
     def record(self, stream: Stream) -> None:
         """Now."""
@@ -180,21 +184,21 @@ class WatchedDevice(EmulatedDevice):
         self.told: dict[int, dict] = {}
 
     def event(self) -> Any:
-        return Event()
+        return Event(self.watch)
 
     @property
     def _event(self) -> Any:  # type: ignore[override]
-        return self.__dict__.setdefault("kept_event", Event())
+        return self.__dict__.setdefault("kept_event", Event(self.watch))
 
     @property
     def _beside(self) -> Any:  # type: ignore[override]
-        return self.__dict__.setdefault("kept_beside", (Stream(self, "sends"), Event()))
+        return self.__dict__.setdefault("kept_beside", (Stream(self, "sends"), Event(self.watch)))
 
     def _stream(self) -> Any:
         return self.streams[-1]
 
     def __enter__(self) -> WatchedDevice:
-        self._current.__dict__.setdefault("before", []).append(self.watch.current)
+        self._current.before.append(self.watch.current)
         self.watch.current = self
         return self
 

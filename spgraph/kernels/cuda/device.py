@@ -43,6 +43,13 @@ class Counters:
         self.products = 0
 
 
+class _Current(threading.local):
+    """GPUs that were current before this thread's ``with device:``."""
+
+    def __init__(self) -> None:
+        self.before: list[int] = []
+
+
 class CudaDevice(Device):
     """One GPU.
 
@@ -73,7 +80,7 @@ class CudaDevice(Device):
         self.name = f"cuda:{number}"
         self.counters = Counters()
         self.lock = threading.RLock()
-        self._current = threading.local()  # GPUs that were so before: of this thread's ``with device:``
+        self._current = _Current()
         self._open()
         self.buffer = ctypes.create_string_buffer(4096)  # the one argument, and where CUDA finds it
         self.packed = memoryview(self.buffer).cast("B")
@@ -104,6 +111,7 @@ class CudaDevice(Device):
         self._capability = device.compute_capability
         self.clusters = int(self._capability) >= 90
         self._several = cupy.cuda.runtime.getDeviceCount() > 1
+        self._get_current, self._set_current = cupy.cuda.runtime.getDevice, cupy.cuda.runtime.setDevice
         self._launch = cupy.cuda.driver.launchKernel
         self._memset = cupy.cuda.runtime.memsetAsync
         self._memcpy = cupy.cuda.runtime.memcpyAsync
@@ -332,19 +340,18 @@ class CudaDevice(Device):
 
     def __enter__(self) -> CudaDevice:
         if self._several:
-            runtime = self.xp.cuda.runtime
-            self._current.__dict__.setdefault("before", []).append(runtime.getDevice())
-            runtime.setDevice(self.number)
+            self._current.before.append(self._get_current())
+            self._set_current(self.number)
         return self
 
     def __exit__(self, *_error: Any) -> None:
         if self._several:
-            self.xp.cuda.runtime.setDevice(self._current.before.pop())
+            self._set_current(self._current.before.pop())
 
     def use(self) -> None:
         """Make this GPU CUDA's current one until another is."""
         if self._several:
-            self.xp.cuda.runtime.setDevice(self.number)
+            self._set_current(self.number)
 
     def memory(self) -> Any:
         """Bytes that there are, are free and used, and the limit."""
