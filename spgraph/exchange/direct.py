@@ -89,18 +89,22 @@ class Direct:
     # ---- bitmaps and full vectors ---------------------------------------------------
     @cached_property
     def given(self) -> list[tuple]:
-        """For each part: the lists of what it lends to the others, one after the other, and where each begins."""
+        """For each part: the lists of what it lends to the others, one after the other, and where each begins.
+
+        A list begins with the last column of the receiver before those of this part that is a multiple of 32.
+        """
         border = self.border
         found = []
         for a, (part, device) in enumerate(self._parts):
             with device:
                 xp, own, others = device.xp, border.layout.count(part), self._others(part)
                 sizes = [own if border.lent[a][q] is None else border.lent[a][q].size for q in others]
-                firsts = np.cumsum([0, *(_whole_words(size) for size in sizes)])
+                heads = [border.begins[q][part] % WARP for q in others]  # so many are left out
+                firsts = np.cumsum([0, *(_whole_words(head + size) for head, size in zip(heads, sizes))])
                 lists = xp.full(int(firsts[-1]), -1, index_dtype(own))
-                for q, first, size in zip(others, firsts.tolist(), sizes):
+                for q, first, head, size in zip(others, firsts.tolist(), heads, sizes):
                     local = border.lent[a][q]
-                    lists[first : first + size] = xp.arange(own) if local is None else local
+                    lists[first + head : first + head + size] = xp.arange(own) if local is None else local
                 found.append((lists, xp.asarray(firsts[:-1])))
         return found
 
@@ -117,7 +121,8 @@ class Direct:
                 ends.append(border.begins[a][q] + border.sizes[a][q])
                 words.append(-1 if q == part else total)
                 firsts[q] = total
-                total += 0 if q == part else _whole_words(border.sizes[a][q]) // WARP
+                if q != part:
+                    total += _whole_words(border.begins[a][q] % WARP + border.sizes[a][q]) // WARP
             with device:
                 xp = device.xp
                 found.append((xp.asarray(np.array(ends)), xp.asarray(np.array(words)), total, firsts))
@@ -135,7 +140,8 @@ class Direct:
                     arrays.append(NOTHING if dtype is None else device.xp.empty(block.ncols, dtype))
             tables: list[Any] = []
             for part, device in self._parts:
-                at = [0 if dtype is None else device.pointer(arrays[q]) + border.begins[q][part] * dtype.itemsize
+                at = [0 if dtype is None else
+                      device.pointer(arrays[q]) + border.begins[q][part] // WARP * WARP * dtype.itemsize
                       for q in self._others(part)]
                 with device:
                     tables.append(device.xp.asarray(np.array(at, np.uint64)))
