@@ -233,7 +233,8 @@ class Direct:
                 if not full:
                     there = device.xp.ones(piece.size, np.uint8) if piece.present is None else piece.present
                     count = int((there if local is None else there[local]).sum())
-                nbytes = (0 if full else _whole_words(size) // 8) + (count * u.dtype.itemsize if valued else 0)
+                bits = 0 if full else _whole_words(border.begins[q][part] % WARP + size)
+                nbytes = bits // 8 + (count * u.dtype.itemsize if valued else 0)
                 _record.listener.moved("share", part, q, count, nbytes, "dense" if full else "bits")
 
 
