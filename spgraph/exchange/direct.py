@@ -99,12 +99,11 @@ class Direct:
             with device:
                 xp, own, others = device.xp, border.layout.count(part), self._others(part)
                 sizes = [own if border.lent[a][q] is None else border.lent[a][q].size for q in others]
-                heads = [border.begins[q][part] % WARP for q in others]  # so many are left out
-                firsts = np.cumsum([0, *(_whole_words(head + size) for head, size in zip(heads, sizes))])
+                firsts = np.cumsum([0, *(_places(border.begins[q][part], size) for q, size in zip(others, sizes))])
                 lists = xp.full(int(firsts[-1]), -1, index_dtype(own))
-                for q, first, head, size in zip(others, firsts.tolist(), heads, sizes):
-                    local = border.lent[a][q]
-                    lists[first + head : first + head + size] = xp.arange(own) if local is None else local
+                for q, first, size in zip(others, firsts.tolist(), sizes):
+                    local, begin = border.lent[a][q], first + border.begins[q][part] % WARP
+                    lists[begin : begin + size] = xp.arange(own) if local is None else local
                 found.append((lists, xp.asarray(firsts[:-1])))
         return found
 
@@ -122,7 +121,7 @@ class Direct:
                 words.append(-1 if q == part else total)
                 firsts[q] = total
                 if q != part:
-                    total += _whole_words(border.begins[a][q] % WARP + border.sizes[a][q]) // WARP
+                    total += _places(border.begins[a][q], border.sizes[a][q]) // WARP
             with device:
                 xp = device.xp
                 found.append((xp.asarray(np.array(ends)), xp.asarray(np.array(words)), total, firsts))
@@ -233,7 +232,7 @@ class Direct:
                 if not full:
                     there = device.xp.ones(piece.size, np.uint8) if piece.present is None else piece.present
                     count = int((there if local is None else there[local]).sum())
-                bits = 0 if full else _whole_words(border.begins[q][part] % WARP + size)
+                bits = 0 if full else _places(border.begins[q][part], size)
                 nbytes = bits // 8 + (count * u.dtype.itemsize if valued else 0)
                 _record.listener.moved("share", part, q, count, nbytes, "dense" if full else "bits")
 
@@ -253,5 +252,6 @@ def _counted(later: Any) -> Any:
     return lambda: later.get()[0]
 
 
-def _whole_words(size: int) -> int:
-    return -(-size // WARP) * WARP
+def _places(begin: int, size: int) -> int:
+    """How many places so many columns take: whole words, the first of which begins with a multiple of 32."""
+    return -(-(begin % WARP + size) // WARP) * WARP
