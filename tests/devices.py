@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from spgraph import context
 from spgraph.exchange import Group, group_of
 from spgraph.kernels.device import Device
 
-__all__ = ["blocks", "gpus", "in_parts", "make_bitmap", "spread"]
+__all__ = ["blocks", "gpus", "in_parts", "in_use", "make_bitmap", "spread"]
 
 
 EMULATED = 2  # GPUs: parts share one with others, or are alone
@@ -55,3 +56,9 @@ def make_bitmap(v: Any) -> None:
     """Store it as a bitmap."""
     for block in blocks(v):
         block.to_bitmap()
+
+
+def in_use(device: Device) -> int:
+    """Bytes of a device's memory that are in use, without garbage: an allocation that fails would look there first."""
+    gc.collect()
+    return device.memory().used

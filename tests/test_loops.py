@@ -10,6 +10,7 @@ from looping import interrupt, level_by_level, steps_alone
 import spgraph as sg
 from spgraph import binary, context, engine, monoid, select, semiring, unary
 from spgraph._recording import recorders
+from spgraph.algorithms import _tree
 from spgraph.algorithms.bfs import any_next
 from spgraph.engine import loops_cuda
 from spgraph.exceptions import DimensionMismatch, InvalidValue
@@ -747,6 +748,27 @@ def test_roads_are_relaxed_without_the_host(cuda, alone, dtype):
         found = sg.algorithms.sssp(weighted(sg.generators.grid(15, 16), dtype), 3)
         assert found.to("cpu").isequal(wanted, check_dtype=True)
     assert sum(alone) > 10
+
+
+@pytest.mark.parametrize("dtype", ["INT64", "FP64", "UINT8"])
+def test_weights_of_another_type_than_the_distances(cuda, alone, monkeypatch, dtype):
+    """They are added as such, so that a GPU is alone, and a tree needs no product of matrices."""
+    found = []
+    for device in ("cpu", cuda):
+        with sg.Context(device):
+            A = weighted(sg.generators.grid(15, 16), dtype)
+            wanted = sg.algorithms.sssp(A.apply("identity").new(np.float32), 3)
+            alone.clear()
+            dist = sg.algorithms.sssp(A, 3, dtype=np.float32)
+            assert sum(alone) > 10 or device == "cpu"
+            assert dist.isequal(wanted, check_dtype=True)
+            with monkeypatch.context() as patch:
+                patch.setattr(_tree, "_tree_of_tight_edges", lambda *_: pytest.fail("the slow way"))
+                _, parent = sg.algorithms.sssp_parents(A, 3, dtype=np.float32)
+            at, edges = dist.to_dict(), {(i, j): w for i, j, w in zip(*A.to_coo())}
+            assert all(at[v] == at[p] + edges[p, v] for v, p in parent.to_dict().items() if v != p)
+            found.append(dist.to("cpu"))
+    assert found[0].isequal(found[1])
 
 
 @pytest.mark.parametrize("rejected", [50, 4])

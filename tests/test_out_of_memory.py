@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from devices import in_use
 
 import spgraph as sg
 from spgraph import binary, exceptions, monoid, semiring
@@ -174,7 +175,7 @@ def test_the_message(gpu):
     w = sg.Vector(float, 10**6, name="w")
     x = sg.Vector.from_scalar(0.5, 10**6, name="x")
     y = sg.Vector.from_dense(np.zeros(10**6), name="y")
-    with sg.Context(gpu, memory_limit=gpu.memory().used + 2**20), pytest.raises(exceptions.OutOfMemory) as caught:
+    with sg.Context(gpu, memory_limit=in_use(gpu) + 2**20), pytest.raises(exceptions.OutOfMemory) as caught:
         w << x + y
     text = str(caught.value)
     assert text.startswith(
@@ -193,14 +194,14 @@ def test_the_message(gpu):
 def test_moving(gpu):
     with sg.Context("cpu"):
         A = sg.generators.path(10**5)
-    with sg.Context(gpu, memory_limit=gpu.memory().used + 1000), pytest.raises(exceptions.OutOfMemory) as caught:
+    with sg.Context(gpu, memory_limit=in_use(gpu) + 1000), pytest.raises(exceptions.OutOfMemory) as caught:
         A.to(gpu)
     assert str(caught.value).startswith('to("emulated:0"): emulated:0 has no room for ')
     assert A.device == "cpu" and A.nvals == 2 * (10**5 - 1)
 
 
 def test_a_graph_that_does_not_fit(gpu):
-    with sg.Context(gpu, memory_limit=gpu.memory().used + 1000), pytest.raises(exceptions.OutOfMemory) as caught:
+    with sg.Context(gpu, memory_limit=in_use(gpu) + 1000), pytest.raises(exceptions.OutOfMemory) as caught:
         sg.generators.path(10**5)
     assert str(caught.value).startswith("path(100000): emulated:0 has no room for ")
 

@@ -32,7 +32,7 @@ def relax_in_rounds(name: str, A: Matrix, dist: Vector, min_plus) -> None:
 
 def causes(A: Matrix, near: Vector, lowered: Vector) -> Vector:
     """For every lowered v the smallest u with near(u) + A(u,v) = lowered(v)."""
-    through = semiring.any_plus(near.diag() @ A).new(lowered.dtype)  # T(u,v) = near(u) + A(u,v), rounded as dist is
+    through = semiring.any_plus[lowered.dtype](near.diag() @ A).new()  # T(u,v) = near(u) + A(u,v), rounded as dist is
     arrival = semiring.any_second(through @ lowered.diag()).new(lowered.dtype)  # R(u,v) = lowered(v)
     tight = select.valueeq(binary.eq(through & arrival), True).new()
     return indexunary.rowindex(tight).new().reduce_columnwise(monoid.min).new()

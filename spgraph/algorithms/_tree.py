@@ -40,12 +40,12 @@ def _nearest_parents(A: Matrix, dist: Vector, source: int) -> Vector | None:
     Vertices whose shortest paths end in an edge that adds nothing to the distance come after those whose parents are
     known, and get one of these, so that no cycle closes. None where such a number has no room for both.
     """
-    weights, dtype = A.dtype.np_type, dist.dtype.np_type
+    dtype = dist.dtype.np_type
     if dtype == np.int64 and A.nvals:
         farthest = int(dist.reduce(monoid.max).value) + int(A.reduce_scalar(monoid.max).value)
         fits = A.nrows <= 1 << INT_BITS and farthest < 1 << (63 - INT_BITS)
     else:
-        fits = dtype == weights == np.float32 and A.nrows <= 1 << FLOAT_BITS
+        fits = dtype == np.float32 and A.nrows <= 1 << FLOAT_BITS
     if not fits:
         return None
     joined, joined_late, part = _packing(dtype.kind)
@@ -71,7 +71,7 @@ def _nearest_parents(A: Matrix, dist: Vector, source: int) -> Vector | None:
 def _tree_of_tight_edges(A: Matrix, dist: Vector, source: int) -> Vector:
     """A breadth-first tree over the edges that end a shortest path; any tree of those will do."""
     D = dist.diag()
-    through = semiring.any_plus(D @ A).new(dist.dtype)  # T(i,j) = dist(i) + A(i,j), rounded as dist is
+    through = semiring.any_plus[dist.dtype](D @ A).new()  # T(i,j) = dist(i) + A(i,j), rounded as dist is
     arrival = semiring.any_second(A @ D).new(dist.dtype)  # R(i,j) = dist(j)
     tight = select.valueeq(binary.eq(through & arrival), True).new()
     return bfs_parents(tight, source)
@@ -89,13 +89,13 @@ def _packing(kind: str):
 
 
 def _join_float(x, y, ix, jx, iy, jy):
-    through = x + y
+    through = x + y.astype(np.float32)
     wide = through.astype(np.float64)
     return np.where(through > x, wide + wide * (iy * STEP), np.inf)
 
 
 def _join_late_float(x, y, ix, jx, iy, jy):
-    wide = (x + y).astype(np.float64)
+    wide = (x + y.astype(np.float32)).astype(np.float64)
     return np.where(wide < np.inf, wide + wide * (iy * STEP), np.inf)
 
 

@@ -37,21 +37,22 @@ def are_roads(A: Matrix) -> bool:
 def to_add(name: str, A: Matrix, dtype) -> tuple[Any, Any, np.dtype, np.dtype]:
     """The smallest weight, a semiring that cannot overflow, the type of its distances, and the type to give back."""
     dtype = _distance_type(name, A, dtype)
+    min_plus = semiring.min_plus[dtype] if dtype.kind == "f" else semiring.min_plus  # weights become distances
     if not A.nvals:
-        return 0, semiring.min_plus, dtype, dtype
+        return 0, min_plus, dtype, dtype
     if A.dtype.np_type.kind == "f":
         lightest = A.reduce_scalar(nan_min).value
         if np.isnan(lightest):
             rows, cols, _ = select.valueeq(A.apply(unary.isnan), True).new().to_coo()
             raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is NaN")
-        return lightest, semiring.min_plus, dtype, dtype
+        return lightest, min_plus, dtype, dtype
     lightest, heaviest = int(A.reduce_scalar(monoid.min).value), int(A.reduce_scalar(monoid.max).value)
     longest = max(heaviest, -lightest) * max(A.nrows, 1)
     alone = are_roads(A) and A._device.group is None and not A._device.on_host
     if dtype.kind == "i" and longest < np.iinfo(np.int32).max and not alone:
         return lightest, semiring.min_plus[np.int32], np.dtype(np.int32), dtype
     if dtype.kind == "f" or longest <= LARGEST:
-        return lightest, semiring.min_plus, dtype, dtype
+        return lightest, min_plus, dtype, dtype
     if lightest < 0 or heaviest > LARGEST:
         raise InvalidValue(
             f"{name}: weights from {lightest} to {heaviest} may not fit int64 when added; give dtype=float")
