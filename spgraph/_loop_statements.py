@@ -13,6 +13,8 @@ from spgraph.mask import Mask
 __all__ = ["Statement", "kept_in"]
 
 KEPT = ("_value", "_expression")  # of an expression: what it has computed, and what it has made of itself
+WALKED = (tuple, list, Expression, Plan, Mask)
+_names: dict[type, list[str]] = {}  # of the attributes of a class
 
 
 class Statement(NamedTuple):
@@ -49,12 +51,16 @@ def kept_in(thing: Any, found: list[tuple[Any, str]], seen: set[int]) -> None:
     seen.add(id(thing))
     if isinstance(thing, (tuple, list)):
         for part in thing:
+            if isinstance(part, WALKED):
+                kept_in(part, found, seen)
+        return
+    names = _names.get(type(thing))
+    if names is None:
+        names = _names[type(thing)] = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())]
+    for name in names:
+        part = getattr(thing, name, None)
+        if part is None:
+            if name in KEPT and isinstance(thing, Expression):
+                found.append((thing, name))
+        elif isinstance(part, WALKED):
             kept_in(part, found, seen)
-    elif isinstance(thing, (Expression, Plan, Mask)):
-        for kind in type(thing).__mro__:
-            for name in getattr(kind, "__slots__", ()):
-                part = getattr(thing, name, None)
-                if name in KEPT and part is None and isinstance(thing, Expression):
-                    found.append((thing, name))
-                else:
-                    kept_in(part, found, seen)

@@ -82,9 +82,17 @@ def _leaf(tree, *_monoid):
 vector_reduce, vector_reduce_later = for_parts(vector_reduce, vector_reduce_later, where=_leaf)
 
 
+_samples: dict = {}
+
+
 def _built_on(*_arrays, device=HOST, **_more):
     """An operand that says where a new object is made."""
-    return device if device.group is None else VectorParts(0, "b", device)
+    if device.group is None:
+        return device
+    found = _samples.get(device)
+    if found is None:
+        found = _samples[device] = VectorParts(0, "b", device)
+    return found
 
 
 build_vector, build_matrix = for_parts(build_vector, build_matrix, where=_built_on)

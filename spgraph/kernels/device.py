@@ -140,6 +140,14 @@ class Device:
         """An array of `count` times the same value, bit by bit (CuPy's `full` makes 0.0 of -0.0)."""
         return np.full(count, value, dtype)
 
+    def copy(self, array: Any) -> Any:
+        """An array with the same elements."""
+        return array.copy()
+
+    def zeros(self, size: int, dtype: Any) -> Any:
+        """An array of zeros."""
+        return self.xp.zeros(size, dtype)
+
     def put(self, array: Any, at: int, value: Any) -> None:
         """Write one element, bit by bit."""
         array[at] = value

@@ -119,9 +119,9 @@ class EmulatedDevice(CudaDevice):
         """Write into an array."""
         target[:] = xp.asarray(np.frombuffer(content, target.dtype))
 
-    def _put_one(self, array: np.ndarray) -> Any:
-        """A copy of one element."""
-        return self.filled(1, array.item(), array.dtype).reshape(array.shape)
+    def put_one(self, target: Any, at: int, one: np.ndarray) -> None:
+        """Write one element into an array of its type."""
+        target._host.reshape(-1)[at] = one.reshape(-1)[0]
 
     def copy_into(self, target: Any, at: int, source: Any) -> None:
         """Elements of one array into another."""

@@ -237,6 +237,11 @@ class WatchedDevice(EmulatedDevice):
         super().copy_into(target, at, source)
         self._touches(target[at : at + source.size], "copy", writes=True)
 
+    def put_one(self, target: Any, at: int, one: np.ndarray) -> None:
+        self.watch.begins(self._stream())
+        super().put_one(target, at, one)
+        self._touches(target.reshape(-1)[at : at + 1], "put", writes=True)
+
     def clear(self, array: Any) -> None:
         self.watch.begins(self._stream())
         super().clear(array)

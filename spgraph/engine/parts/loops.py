@@ -187,7 +187,7 @@ class _PartSearch(_Part, loops_cuda.Search):
         """See `_Part`; the program's value is this loop's from now on."""
         super().start(*args)
         if self.single.size:
-            self.program.value[:] = self.device.to_device(self.single)
+            self.device.put_one(self.program.value, 0, self.single)
 
 
 class _PartRelaxation(_Part, loops_cuda.Relaxation):
@@ -221,12 +221,12 @@ class _Together:
                 stack.enter_context(device.lock)
             first = self.rooms.begin(group.own)
             pendings: list[Any] = []
+            graphs: list[tuple] = []
             try:
                 for (device, _), loop in zip(out.on_each(), loops):
                     loop.start(count, entries, most, counts, first)
                     pendings.append(device.expect(RETURNS, None))
-                graphs = [loop.program.load(loop, pending)
-                          for _, loop, pending in zip(out.on_each(), loops, pendings)]
+                    graphs.append(loop.program.load(loop, pendings[-1]))
                 group.transport.order()
                 try:
                     _drive(group.own, graphs, pendings)

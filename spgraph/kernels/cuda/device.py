@@ -288,6 +288,22 @@ class CudaDevice(Device):
         self._memcpy(target.data.ptr + at * target.itemsize, source.data.ptr, source.nbytes, ON_DEVICE,
                      self._stream().ptr)
 
+    def copy(self, array: Any) -> Any:
+        """An array with the same elements; CuPy's `copy` takes half as long again to start."""
+        if type(array) is not self.array_type or array.ndim != 1 or not array.flags.c_contiguous:
+            return array.copy()
+        new = self.xp.empty(array.size, array.dtype)
+        if array.size:
+            self.copy_into(new, 0, array)
+        return new
+
+    def zeros(self, size: int, dtype: Any) -> Any:
+        """An array of zeros."""
+        new = self.xp.empty(size, dtype)
+        if size:
+            self.clear(new)
+        return new
+
     def to_host(self, array: Any) -> np.ndarray:
         """A copy in host memory (a NumPy array is itself)."""
         if type(array) is np.ndarray:
@@ -312,17 +328,27 @@ class CudaDevice(Device):
         return self._put_one(array) if array.size == 1 else self.xp.asarray(array)
 
     def _put_one(self, array: np.ndarray) -> Any:
-        """A copy of one element that is not waited for, by way of a place of the host that others do not take soon."""
-        with self.lock:
-            at = self._next_one
-            if at == ONES:
-                self.check()  # all have arrived
-                at = 0
-            self._next_one = at + 1
-            self._ones[8 * at:8 * at + array.itemsize] = np.ascontiguousarray(array).reshape(1).view(np.uint8)
-            new = self.xp.empty(array.shape, array.dtype)
-            self._memcpy(new.data.ptr, self._ones.ctypes.data + 8 * at, array.itemsize, TO_DEVICE, self._stream().ptr)
+        """A copy of one element that is not waited for."""
+        new = self.xp.empty(array.shape, array.dtype)
+        self.put_one(new, 0, array)
         return new
+
+    def put_one(self, target: Any, at: int, one: np.ndarray) -> None:
+        """Write one element into an array of its type, by the stream's turn.
+
+        It goes by way of a place of the host that others do not take soon.
+        """
+        size = one.itemsize
+        with self.lock:
+            place = self._next_one
+            if place == ONES:
+                self.check()  # all have arrived
+                place = 0
+            self._next_one = place + 1
+            self._ones[8 * place:8 * place + size] = np.ascontiguousarray(one).reshape(1).view(np.uint8)
+            offset = at and at * target.strides[0]
+            self._memcpy(target.data.ptr + offset, self._ones.ctypes.data + 8 * place, size, TO_DEVICE,
+                         self._stream().ptr)
 
     @functools.cached_property
     def _ones(self) -> np.ndarray:
@@ -330,11 +356,13 @@ class CudaDevice(Device):
 
     def put(self, array: Any, at: int, value: Any) -> None:
         """Write one element, bit by bit."""
-        array[at:at + 1] = self.filled(1, value, array.dtype)
+        self.put_one(array, at, np.array([value], array.dtype))
 
     def filled(self, count: int, value: Any, dtype: Any) -> Any:
         """An array of `count` times the same value, bit by bit."""
         one = np.array([value], dtype)
+        if count == 1:
+            return self._put_one(one)
         bits = one.view(f"u{one.itemsize}")
         return self.xp.full(count, bits[0], bits.dtype).view(one.dtype)
 
