@@ -387,6 +387,13 @@ def matrix_product_of_square(draw: Draw) -> list:
 
 
 @case
+def matrix_product_with_a_diagonal(draw: Draw) -> list:
+    A, D = draw.matrix(200, 150), draw.vector(200).diag()
+    E = draw.vector(150).diag()
+    return [D.mxm(A, draw.semiring(D, A)).new(), A.mxm(E, draw.semiring(A, E)).new()]
+
+
+@case
 def matrix_product_within_a_mask(draw: Draw) -> list:
     A, B, M = draw.matrix(200, 150), draw.matrix(150, 200), draw.matrix(200, 200)
     few, Bt = draw.matrix(200, 200, degree=0.2, hubs=0), B.T.new()

@@ -200,6 +200,34 @@ def test_select_and_apply_with_places(cuda, rng, shape, mapped, iso):
                   np.zeros(indices.size), indptr)
 
 
+@shapes
+@pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
+@pytest.mark.parametrize(("mapped", "x_iso", "d_iso", "valued"), [
+    (False, False, False, True), (True, False, True, True), (True, True, False, True), (False, True, True, False)],
+    ids=str)
+def test_scaling_by_a_diagonal_with_gaps(cuda, rng, shape, left, mapped, x_iso, d_iso, valued):
+    indptr, indices, values = random_csr(rng, **shape)
+    nrows, ncols = indptr.size - 1, 200
+    dp = row_offsets(rng.integers(0, 2, nrows if left else ncols))
+    dv = np.array([2.0]) if d_iso else rng.integers(1, 9, dp[-1]).astype(np.float64)
+    ids = (3 * np.arange(nrows), ncols - np.arange(ncols)) if mapped else (NOTHING, NOTHING)
+    tree = expr.substitute(binary.minus["FP64"].expr, {"x": Input("a", FP64), "y": Input("b", FP64)})
+    for place in ("ix", "jx", "iy", "jy"):
+        tree = expr.Call("add", (expr.Call("multiply", (tree, Const(np.float64(7), FP64)), FP64),
+                                 expr.cast(Input(place, INT64), FP64)), FP64)
+    consts = {"LEFT": left, "D_ISO": d_iso, "X_ISO": x_iso, "VALUES": valued, "MAPPED": mapped}
+    ops = {"MULT": (tree, ("a", "b", "ix", "jx", "iy", "jy")), "STORE": (expr.cast(Input("t", FP64), FP32), ("t",))}
+    args = (indptr, indices, np.array([3.0]) if x_iso else values, dp, dv, *ids)
+    if nrows > 1 and dp[-1] > 1:
+        found, columns, numbers = same_rows(cuda, "rows.scale_rows", consts, ops, args, indptr,
+                                            FP32 if valued else None)
+        rows = np.repeat(np.arange(nrows), np.diff(indptr))
+        kept = np.diff(dp)[rows if left else indices] > 0
+        assert np.array_equal(columns, indices[kept])
+        assert np.array_equal(found, row_offsets(np.bincount(rows[kept], minlength=nrows)))
+        assert valued == (numbers is not None)
+
+
 def test_one_row_is_spread_over_many_warps(cuda, rng):
     indices = np.arange(10_000, dtype=np.int32)
     args = (np.array([0, 10_000], np.int32), indices, rng.random(10_000), np.int64(0), NOTHING, NOTHING)

@@ -7,6 +7,7 @@ from matrix_cases import chance, draw_matrix, draw_mode, draw_vector, gb, run, t
 
 from semirings import binary, semiring
 from semirings.exceptions import DomainMismatch
+from spgraph import context
 from spgraph.engine import matrix_products
 from spgraph.engine.matrix_build import matrix_coo
 from spgraph.engine.matrix_products import kronecker, mxm, outer
@@ -103,6 +104,63 @@ def test_positional(rng, name):
     mode = draw_mode(rng, shape, ordered=chance(rng, 0.5))
     expression = view(A.theirs, a_t).mxm(view(B.theirs, b_t), getattr(gb.semiring.ss, name))
     op = getattr(semiring, name).resolve(np.int64, np.int64)
+    run(mode, lambda *w: mxm(*w, A.ours, a_t, B.ours, b_t, op), expression, name)
+
+
+def draw_diagonal(rng, n, dtype=None, ordered=False):
+    """A square matrix with some, or all, of its diagonal."""
+    diagonal = draw_vector(rng, n, dtype)
+    ids, values = diagonal.theirs.to_coo()
+    if chance(rng, 0.3):
+        values[:] = values[:1].repeat(values.size)
+    block = mc.build_matrix(n, n, ids, ids, values, values.dtype, device=context.device())
+    if ordered:
+        parts = mc.draw_partition(rng, n)
+        block.rehome(parts, parts)
+    return mc.Pair(block, gb.Matrix.from_coo(ids, ids, values, nrows=n, ncols=n))
+
+
+def scaled_by_position(name, A, B, left):
+    """What a positional semiring gives where A or B is diagonal: each entry is one product, at (i, k) and (k, j).
+
+    SuiteSparse 9.4.5 gives 0 for firsti and secondj where a matrix of one entry is transposed.
+    """
+    (rows, inner, _), (inner_b, cols, _) = A.to_coo(), B.to_coo()
+    there = np.isin(inner_b, inner) if left else np.isin(inner, inner_b)
+    i, j = (inner_b[there], cols[there]) if left else (rows[there], inner[there])
+    place = {"firsti": i, "firstj": i if left else j, "secondi": i if left else j, "secondj": j}
+    kind = name.partition("_")[2]
+    values = place[kind.rstrip("1")].astype(np.int64) + kind.endswith("1")
+    return gb.Matrix.from_coo(i, j, values, nrows=A.nrows, ncols=B.ncols)
+
+
+@pytest.mark.parametrize("side", ["left", "right", "both"])
+@pytest.mark.parametrize("name", [*SEMIRINGS, *POSITIONAL])
+def test_a_diagonal_factor_scales(rng, monkeypatch, name, side):
+    """Rows or columns in one pass, with any operator, also where it has gaps, lies otherwise or is transposed."""
+    n, m = (int(k) for k in rng.integers(1, 9, 2))
+    positional = name in POSITIONAL
+    first, second = ("INT64", "INT64") if positional else map(str, rng.choice(mc.DTYPES, 2))
+    if {first, second} == {"INT64", "UINT64"}:
+        second = first  # python-graphblas has no type for both
+    ordered, (a_t, b_t) = chance(rng, 0.5), (chance(rng, 0.3), chance(rng, 0.3))
+    D = draw_diagonal(rng, n, first, ordered=ordered and chance(rng, 0.3))
+    A = B = D
+    if side == "right":
+        A = draw_matrix(rng, *turned((m, n), a_t), second, ordered=ordered)
+    else:
+        B = draw_diagonal(rng, n, second) if side == "both" else draw_matrix(
+            rng, *turned((n, m), b_t), second, ordered=ordered)
+    left, right = view(A.theirs, a_t), view(B.theirs, b_t)
+    if positional:
+        op = getattr(semiring, name).resolve(np.int64, np.int64)
+        expression = scaled_by_position(name, left.dup(), right.dup(), side != "right")
+    else:
+        op, theirs = agreed(name, A.ours, B.ours)
+        expression = left.mxm(right, theirs)
+    mode = draw_mode(rng, (left.nrows, right.ncols), ordered=ordered and chance(rng, 0.5))
+    if mode.mask is None:
+        monkeypatch.setattr(matrix_products, "_unmasked", lambda *_: pytest.fail("the general way"))
     run(mode, lambda *w: mxm(*w, A.ours, a_t, B.ours, b_t, op), expression, name)
 
 

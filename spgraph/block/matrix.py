@@ -33,9 +33,9 @@ class MatrixBlock:
     stored pattern and values equal those of the transpose.
     """
 
-    __slots__ = ("_cuts", "_occupied", "_ranges", "_transpose", "cols", "copies", "device", "dtype", "indices",
-                 "indptr", "iso", "longest", "missed", "ncols", "nrows", "rows", "shares", "steps", "symmetric",
-                 "totals", "values")
+    __slots__ = ("_cuts", "_occupied", "_ranges", "_transpose", "cols", "copies", "device", "diagonal", "dtype",
+                 "indices", "indptr", "iso", "longest", "missed", "ncols", "nrows", "rows", "shares", "steps",
+                 "symmetric", "totals", "values")
 
     def __init__(self, nrows: int, ncols: int, dtype, *, rows: Partition = NATURAL, cols: Partition = NATURAL,
                  device: Device = HOST):
@@ -87,6 +87,7 @@ class MatrixBlock:
         self._cuts = None
         self._ranges = None
         self._occupied: int | None = None
+        self.diagonal: bool | None = None  # whether all entries are on the diagonal, if that is known
         self.longest = None  # no row has more entries, if that is known
         self.shares = None  # of the rows, which products on a GPU keep here
         self.totals: dict = {}  # of all entries, by monoid; see engine.matrix_reduce

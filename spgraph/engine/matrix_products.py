@@ -2,7 +2,8 @@
 
 A mask takes part in the product: what it does not allow is never computed. How much
 each method would have to do is counted exactly (one pass over A and over the mask),
-`matrix_plan` chooses, and the same counts share the rows among threads.
+`matrix_plan` chooses, and the same counts share the rows among threads. Without a mask a
+diagonal factor scales the other one's rows or columns, in one pass over its entries.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def mxm(
     A, B = _meet(A, a_t, B, b_t)
     rows, cols = (A.cols if a_t else A.rows), (B.rows if b_t else B.cols)
     view = view_mask(mask, rows, cols, (A, B))
-    A = A.oriented(a_t)
+    A = A if is_diagonal(A) else A.oriented(a_t)
     if _record.listener is not None:
         _record.listener.multiplies(A, B, b_t)
     dtype = value_dtype(out, accum, semiring.monoid.return_type.np_type)
@@ -87,10 +88,14 @@ def mxm(
 
 
 def _meet(A: MatrixBlock, a_t: bool, B: MatrixBlock, b_t: bool) -> tuple[MatrixBlock, MatrixBlock]:
-    """Bring the inner dimension into one partition; what is natural moves."""
+    """Bring the inner dimension into one partition: a diagonal factor moves, else what is natural does."""
     inner_a, inner_b = (A.rows if a_t else A.cols), (B.cols if b_t else B.rows)
     if inner_a is inner_b:
         return A, B
+    if is_diagonal(A):
+        return home(A, inner_b, inner_b, (B,)), B
+    if is_diagonal(B):
+        return A, home(B, inner_a, inner_a, (A,))
     if inner_b.natural:
         b_rows, b_cols = (B.rows, inner_a) if b_t else (inner_a, B.cols)
         return A, home(B, b_rows, b_cols, (A,))
@@ -137,6 +142,8 @@ def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: 
     nrows, ncols, cols = (A.nrows, B.nrows, B.rows) if b_t else (A.nrows, B.ncols, B.cols)
     if not A.nvals or not B.nvals or (view.code in ("s", "v") and not view.indices.size):
         return MatrixBlock(nrows, ncols, term.out_dtype, rows=A.rows, cols=cols, device=device)
+    if not view.code and (is_diagonal(A) or is_diagonal(B)):
+        return _scaled(A, B, b_t, term, ids)
     counted = term.consts["COUNTED"] or term.iso is not None
     method, right, costs = (_within if view.code in ("s", "v") else _unmasked)(A, B, b_t, view, counted)
     key = (*term.key, view.code, ids is None)
@@ -165,6 +172,31 @@ def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: 
         counted,
     ))  # fmt: skip
     return make_block(nrows, ncols, term.out_dtype, csr, term.iso, A.rows, cols, device=device)
+
+
+def is_diagonal(D: MatrixBlock) -> bool:
+    """Whether all entries are on the diagonal, for local numbers and so for global ids; looked at once, then kept."""
+    if D.nrows != D.ncols or D.rows is not D.cols or not 0 < D.nvals <= D.nrows:
+        return False
+    if D.diagonal is None:
+        D.diagonal = bool((D.device.sort.row_numbers(D.indptr, D.nvals) == D.indices).all())
+    return D.diagonal
+
+
+def _scaled(A: MatrixBlock, B: MatrixBlock, b_t: bool, term: _Term, ids) -> MatrixBlock:
+    """The product where one factor is diagonal: the other one's entries, each with one product."""
+    device, left = A.device, is_diagonal(A)
+    D, other = (A, B.oriented(b_t)) if left else (B, A)
+    d_iso, x_iso = (term.a_iso, term.b_iso) if left else (term.b_iso, term.a_iso)
+    key = (*term.key, left, ids is None)
+    kernel = kernel_for(device, "rows.scale_rows", key, lambda: (
+        {"LEFT": left, "D_ISO": d_iso, "X_ISO": x_iso, "VALUES": term.iso is None, "MAPPED": ids is not None},
+        {"MULT": (term.mult, OPERANDS), "STORE": store(term.dtype, term.out_dtype)}))
+    rows, _, cols = ids or NO_IDS
+    args = (other.indptr, other.indices, other.values, D.indptr, D.values, rows, cols)
+    csr = device.produce_rows(kernel, other.nvals + other.nrows, args, other.indptr, index_dtype(other.ncols),
+                              None if term.iso is not None else term.out_dtype)
+    return make_block(other.nrows, other.ncols, term.out_dtype, csr, term.iso, other.rows, other.cols, device=device)
 
 
 def _filled(term: _Term, view: MatrixMask, ids, more: dict):

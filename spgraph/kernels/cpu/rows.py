@@ -1,11 +1,12 @@
-"""Kernels over the entries of CSR rows: apply, select, map to other rows and columns, look up, Kronecker.
+"""Kernels over the entries of CSR rows: apply, select, scale, map to other rows and columns, look up, Kronecker.
 
 Data encoding: CSR; an iso operand has one value. `rows` and `cols` give global ids where
 MAPPED, else the numbers themselves are global. Kernels whose result has other entries
 than the operand write from 0 on, see `_pieces.produce_rows`. Work: one step per entry.
 
 Compile-time: X_ISO, Y_ISO, VALUES (whether there are values to write), MAPPED, PARTIAL, DROP,
-MULTI, KEPT. Operators: OP(x, s, i, j) with a scalar s, KEEP(x, s, i, j), PAIR(x, y, ix, jx, iy, jy).
+MULTI, KEPT, LEFT, D_ISO. Operators: OP(x, s, i, j) with a scalar s, KEEP(x, s, i, j), PAIR(x, y, ix, jx, iy, jy),
+MULT(a, b, ix, jx, iy, jy), STORE(t).
 """
 
 import numpy as np
@@ -46,6 +47,33 @@ def select_rows(lo, hi, indptr, indices, values, s, rows, cols, counts, out_indi
             if VALUES:
                 out_values[q] = x
             if keep:
+                q += 1
+        counts[i] = q - start
+    return q
+
+
+def scale_rows(lo, hi, indptr, indices, values, dp, dv, rows, cols, counts, out_indices, out_values):
+    """Every entry times that of a diagonal matrix (dp, dv) in its row (LEFT: which stands before it), or its column."""
+    q = 0
+    for i in range(lo, hi):
+        start = q
+        gi = rows[i] if MAPPED else i
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            of = i if LEFT else j
+            at = dp[of]
+            there = dp[of + 1] > at
+            if there:
+                out_indices[q] = j
+                if VALUES:
+                    gj = cols[j] if MAPPED else j
+                    x = values[0] if X_ISO else values[p]
+                    d = dv[0] if D_ISO else dv[at]
+                    if LEFT:
+                        t = MULT(d, x, gi, gi, gi, gj)
+                    else:
+                        t = MULT(x, d, gi, gj, gj, gj)
+                    out_values[q] = STORE(t)
                 q += 1
         counts[i] = q - start
     return q

@@ -1,4 +1,4 @@
-// Kernels over the entries of CSR rows: apply, select, map to other rows and columns, look up, Kronecker.
+// Kernels over the entries of CSR rows: apply, select, scale, map to other rows and columns, look up, Kronecker.
 //
 // Method: rows in equal shares (prelude.cuh: Share, make_rows): 32 neighbouring entries a step for each warp, the
 // row of each found among the few that the step can touch; reads and writes are coalesced whatever the lengths of
@@ -47,6 +47,32 @@ KERNEL {
     const auto put = [&](i64 q) {
         a.out_indices[q] = a.indices[p];
         if constexpr (VALUES) a.out_values[q] = a.values[p];
+    };
+    make_rows<FILL>(a, ends, wants, put);
+}
+
+//== scale_rows(indptr, indices, values, dp, dv, rows, cols,
+//=             nrows, offsets, counts, out_indptr, out_indices, out_values) per=32
+KERNEL {
+    const auto ends = [&](i64 i) { return (i64)a.indptr[i]; };
+    i64 p, i, j, at;
+    const auto wants = [&](i64 row, i64 k) {
+        p = ends(row) + k;
+        i = row;
+        j = a.indices[p];
+        const i64 of = LEFT ? i : j;
+        at = a.dp[of];
+        return (i64)a.dp[of + 1] > at;
+    };
+    const auto put = [&](i64 q) {
+        a.out_indices[q] = (E_out_indices)j;
+        if constexpr (VALUES) {
+            const i64 gi = MAPPED ? (i64)a.rows[i] : i, gj = MAPPED ? (i64)a.cols[j] : j;
+            const E_values x = a.values[X_ISO ? 0 : p];
+            const E_dv d = a.dv[D_ISO ? 0 : at];
+            if constexpr (LEFT) a.out_values[q] = STORE(MULT(d, x, gi, gi, gi, gj));
+            else a.out_values[q] = STORE(MULT(x, d, gi, gj, gj, gj));
+        }
     };
     make_rows<FILL>(a, ends, wants, put);
 }
