@@ -169,6 +169,27 @@ def pull(draw: Draw) -> list:
 
 
 @case
+def pull_of_many_rows(draw: Draw) -> list:
+    """More than a small GPU has threads: long stretches that are open, some or none."""
+    size = 20_011
+    A = draw.matrix(size, size, draw.pick(["INT64", "FP32"]), degree=1.5, hubs=0)
+    u = draw.vector(size, "BOOL", share=0.7)
+    band = sg.Vector.from_coo(np.arange(5000, 9000), True, size=size)
+    results = []
+    with sg.Context(direction="pull"):
+        for there in (draw.vector(size, "BOOL", share=draw.pick([0.02, 0.5, 0.98])), band):
+            grown = there.dup()
+            found = sg.Vector(bool, size)
+            grown(~grown.S, changed=found) << A.mxv(u, semiring.any_pair)
+            results += [grown, found]
+            for mask in (there.S, ~there.S, there.V, ~u.V):
+                kept = draw.vector(size, "BOOL", share=0.5)
+                kept(mask, binary.lor, replace=draw.chance(0.2)) << A.mxv(u, semiring.lor_land)
+                results += [kept, kept.nvals]
+    return results
+
+
+@case
 def push(draw: Draw) -> list:
     return _product(draw, "push")
 

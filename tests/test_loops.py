@@ -463,6 +463,7 @@ GRAPHS = {
     "by degree": lambda: sg.generators.rmat(10, 8, seed=3).reorder("degree"),
     "weighted": lambda: sg.generators.rmat(9, 16, seed=4).apply(unary.identity["FP32"]).new(),
     "directed": lambda: directed(10, 4, seed=5),
+    "many rows": lambda: sg.generators.uniform(20_011, 6, seed=7),  # more than threads of a small GPU
 }
 COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0}, "of pulls high": {"start": 1e9}}
 
