@@ -261,7 +261,7 @@ class VectorBlock:
                 self.set_full(self.values, iso=self.iso)
                 return self
             xp, iso = self.device.xp, self.iso and not expand
-            present = NOTHING if self.nvals == self.size else self.device.zeros(self.size, np.uint8)
+            present = NOTHING if self.nvals == self.size else xp.zeros(self.size, np.uint8)
             values = self.values if iso else xp.empty(self.size, self.dtype)
             if not self.device.on_host:
                 self._scatter(present, values, iso)

@@ -144,10 +144,6 @@ class Device:
         """An array with the same elements."""
         return array.copy()
 
-    def zeros(self, size: int, dtype: Any) -> Any:
-        """An array of zeros."""
-        return self.xp.zeros(size, dtype)
-
     def put(self, array: Any, at: int, value: Any) -> None:
         """Write one element, bit by bit."""
         array[at] = value

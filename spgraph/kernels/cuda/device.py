@@ -289,19 +289,12 @@ class CudaDevice(Device):
                      self._stream().ptr)
 
     def copy(self, array: Any) -> Any:
-        """An array with the same elements; CuPy's `copy` takes half as long again to start."""
+        """An array with the same elements; CuPy's `copy` takes 5 us longer to start."""
         if type(array) is not self.array_type or array.ndim != 1 or not array.flags.c_contiguous:
             return array.copy()
         new = self.xp.empty(array.size, array.dtype)
         if array.size:
             self.copy_into(new, 0, array)
-        return new
-
-    def zeros(self, size: int, dtype: Any) -> Any:
-        """An array of zeros."""
-        new = self.xp.empty(size, dtype)
-        if size:
-            self.clear(new)
         return new
 
     def to_host(self, array: Any) -> np.ndarray:
