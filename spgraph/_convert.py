@@ -181,6 +181,10 @@ def cast_values(array: Any, dtype: DataType, function: str, argument: str, home:
         return array.astype(target, copy=False)  # to native byte order
     if target.kind == "b" or np.can_cast(source, target, "safe") or not array.size:
         return array.astype(target)
+    if array.ndim == 0 and target.kind in "iu" and source.kind in "iu":  # a number, as it is given most often
+        low, high = _RANGES[dtype.name][2:]
+        if low <= int(array) <= high:
+            return array.astype(target)
     with np.errstate(invalid="ignore", over="ignore"):
         result = array.astype(target)
         if target.kind == "f":

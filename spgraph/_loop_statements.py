@@ -23,7 +23,7 @@ class Statement(NamedTuple):
     target: Any
     write: Callable
     args: tuple
-    place: str
+    place: tuple[str, int]
     kept: list[tuple[Any, str]]
 
     def run(self) -> None:
@@ -41,7 +41,7 @@ class Statement(NamedTuple):
 
     def note(self, error: BaseException) -> None:
         """Say in an error where it happened."""
-        error.add_note(f"in a statement of a loop: {self.place}")
+        error.add_note("in a statement of a loop: {}, line {}".format(*self.place))
 
 
 def kept_in(thing: Any, found: list[tuple[Any, str]], seen: set[int]) -> None:

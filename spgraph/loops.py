@@ -71,8 +71,7 @@ class Loop:
         args = tuple(arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args)
         kept: list[tuple[Any, str]] = []
         kept_in(args, kept, set())
-        place = f"{frame.f_code.co_filename}, line {frame.f_lineno}"
-        self._statements.append(Statement(target, write, args, place, kept))
+        self._statements.append(Statement(target, write, args, (frame.f_code.co_filename, frame.f_lineno), kept))
 
     def __enter__(self) -> Loop:
         if self.recording or self._done:
@@ -96,12 +95,13 @@ class Loop:
             raise InvalidValue("sg.loop(): nothing says when to stop; call loop.until(...) within the block")
         if not self._statements:
             raise InvalidValue("sg.loop(): there is no statement in the block")
-        if self._outer is None and not self._may_end() and not self._until.holds():
-            raise InvalidValue(f"loop.until: {self._until._text()}, but nothing in the block changes that")
         if self._outer is not None and self._outer.recording:
             self._outer._statements.append(self)
-        else:
-            self.run()
+            return
+        alone = product_of(self) or levels_of(self)  # these end
+        if alone is None and self._outer is None and not self._may_end() and not self._until.holds():
+            raise InvalidValue(f"loop.until: {self._until._text()}, but nothing in the block changes that")
+        self._run(alone)
 
     def _may_end(self) -> bool:
         """Whether a condition depends on what the block writes, as far as can be seen."""
@@ -123,11 +123,13 @@ class Loop:
 
     def run(self) -> None:
         """All iterations."""
+        self._run(product_of(self) or levels_of(self))
+
+    def _run(self, alone: Any) -> None:
         self._count = 0
         until: Any = self._until
-        product = product_of(self) or levels_of(self)
-        if product is not None:
-            with closing(product.iterations()) as iterations:
+        if alone is not None:
+            with closing(alone.iterations()) as iterations:
                 for done in iterations:
                     self._count += done
                     if until.holds():

@@ -58,6 +58,7 @@ class Program:
         self._graphs: Any = None
         self._stream: Any = None
         self._changing: list = []
+        self._values: tuple = ()  # of these, as they were last
         self._told: list = []
 
     def fits(self, A: MatrixBlock, transposed: bool) -> bool:
@@ -77,8 +78,13 @@ class Program:
         if self._content is None:
             self._pack(loop, pending)
         content, values, places = self._content, loop.addresses(), pending.places()
-        for offset, code, which in self._changing:
-            code.pack_into(content, offset, values[which])
+        last = self._values
+        if values != last:
+            self._values = ()  # whatever interrupts this
+            for offset, code, which in self._changing:
+                if not last or values[which] != last[which]:
+                    code.pack_into(content, offset, values[which])
+            self._values = values
         for offset in self._told:
             PLACES.pack_into(content, offset, *places)
         if self._make is not None:
@@ -108,6 +114,7 @@ class Program:
         places = [(table + MOST_BYTES * k, table + MOST_BYTES * len(packed)) for k in range(len(packed))]
         self._graphs = self._graphs_of(device, [(one.function, use.blocks, use.kernel.section.block, place)
                                                 for one, use, place in zip(packed, uses, places)])
+        self._values = ()
         self._content = content  # last: nothing is missing now
 
     def _graphs_of(self, device: Any, launches: list[tuple]) -> tuple[Any, Any, Any]:

@@ -51,9 +51,10 @@ NOTHING = np.empty(0, np.uint8)
 def grow(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, semiring, flipped: bool,
          most: int | None, value: Any = None, number: int = 0) -> Done | None:
     """See `engine.loops.run_alone`, and with the `value` of u's entries, and their number in C, `run_levels`."""
-    if not (semiring.monoid.terminal_any and u.nvals < u.size and out.nvals < out.size):
+    entries = u.nvals, out.nvals
+    if not (semiring.monoid.terminal_any and entries[0] < u.size and entries[1] < out.size):
         return None
-    border = _border(out, A, transposed, u, most)
+    border = _border(out, A, transposed, u, most, entries)
     if border is None:
         return None
     dtype = u.dtype if value is None else out.dtype
@@ -73,7 +74,7 @@ def grow(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, sem
             for room, (_, piece) in zip(rooms.each, out.on_each())])
     loops = [_PartSearch(program, piece, own, single, value)
              for (_, piece), own, program in zip(out.on_each(), u.pieces, together.programs)]
-    return together.run(loops, out, A, transposed, u, most)
+    return together.run(loops, out, A, transposed, u, most, entries)
 
 
 def relax(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, semiring, flipped: bool, most: int | None,
@@ -83,12 +84,13 @@ def relax(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, se
     if not (accum.key == monoid.binaryop.key and out.dtype == monoid.type.np_type and u.dtype == out.dtype
             and settles(monoid) and (kept is None or is_monotone(kept.op, monoid))):
         return None
-    border = _border(out, A, transposed, u, most)
+    entries = u.nvals, out.nvals
+    border = _border(out, A, transposed, u, most, entries)
     if border is None:
         return None
     rows = occupied_rows(A, transposed)
     few = int(min(push_limit(out.size, A.nvals, rows, False, 1, GPU_COSTS, rows), MOST_EDGES))
-    if u.nvals * A.nvals / A.nrows > few:
+    if entries[0] * A.nvals / A.nrows > few:
         return None
     for _, piece in out.on_each():
         piece.writable_bitmap(full=True)
@@ -104,7 +106,7 @@ def relax(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, se
             for room, (_, piece) in zip(rooms.each, out.on_each())])
     loops = [_PartRelaxation(program, piece, own, kept, few)
              for (_, piece), own, program in zip(out.on_each(), u.pieces, together.programs)]
-    return together.run(loops, out, A, transposed, u, most)
+    return together.run(loops, out, A, transposed, u, most, entries)
 
 
 def _keep(border: Border, key: tuple, rooms: Rooms, programs: list[Any]) -> _Together:
@@ -115,8 +117,12 @@ def _keep(border: Border, key: tuple, rooms: Rooms, programs: list[Any]) -> _Tog
     return together
 
 
-def _border(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, most: int | None) -> Border | None:
-    """What gives parts of u to others, if a loop can be run so here and now; then vectors lie as the matrix."""
+def _border(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, most: int | None,
+            entries: tuple[int, int]) -> Border | None:
+    """What gives parts of u to others, if a loop can be run so here and now; then vectors lie as the matrix.
+
+    u and C have so many `entries`.
+    """
     group = out.device
     if _record.listener is not None or context.current().direction != "auto" or most == 0 or u is out:
         return None
@@ -124,7 +130,7 @@ def _border(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, 
             and len(set(group.devices)) == group.parts):
         return None
     if not (A.rows is A.cols and 0 < A.nvals < MOST_EDGES and out.size == u.size == A.nrows == A.ncols <= COUNT_MASK
-            and out.nvals and u.nvals) or scattered_by(A, transposed) is not None:
+            and all(entries)) or scattered_by(A, transposed) is not None:
         return None
     border = sharing_of(A.oriented(transposed))
     if border.direct is None or not border.can_push or not border.direct.lists.fit:
@@ -206,15 +212,14 @@ class _Together:
         self.rooms, self.programs = rooms, programs
 
     def run(self, loops: list[Any], out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts,
-            most: int | None) -> Done | None:
+            most: int | None, entries: tuple[int, int]) -> Done | None:
         """All that can be done; None if nothing could be. An interrupt is heard while the host looks for the end."""
         with held():
-            return self._run(loops, out, A, transposed, u, most)
+            return self._run(loops, out, A, transposed, u, most, entries)
 
     def _run(self, loops: list[Any], out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts,
-             most: int | None) -> Done | None:
+             most: int | None, entries: tuple[int, int]) -> Done | None:
         group = out.device
-        count, entries = u.nvals, out.nvals
         counts = out.size, A.nvals, occupied_rows(A, transposed), occupied_rows(A, not transposed)
         with ExitStack() as stack:
             for device in sorted(group.own, key=lambda one: one.number):  # other groups have them in another order
@@ -224,7 +229,7 @@ class _Together:
             graphs: list[tuple] = []
             try:
                 for (device, _), loop in zip(out.on_each(), loops):
-                    loop.start(count, entries, most, counts, first)
+                    loop.start(*entries, most, counts, first)
                     pendings.append(device.expect(RETURNS, None))
                     graphs.append(loop.program.load(loop, pendings[-1]))
                 group.transport.order()
