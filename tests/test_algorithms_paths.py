@@ -175,6 +175,25 @@ def test_edges_that_add_nothing_cost_no_product_of_matrices(sg, monkeypatch, dty
     assert parent.to_dense().tolist() == [0, 0, 1, 2, 0]
 
 
+@pytest.mark.parametrize("dtype", ["INT32", "INT64", "UINT64", "FP64"])
+@pytest.mark.parametrize("name", ["sssp_parents", "bellman_ford"])
+def test_trees_of_sums_that_float32_rounds(sg, monkeypatch, name, dtype):
+    """Weights become distances, then are added: parents are those by which the distances come, without a slow way."""
+    monkeypatch.setattr(_tree, "_tree_of_tight_edges", lambda *_: pytest.fail("the slow way"))
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n = 30
+        rows, cols = np.nonzero(rng.random((n, n)) < 0.15)
+        weights = rng.integers(1, 1 << 26, rows.size) if dtype != "FP64" else rng.random(rows.size) * 30
+        A = arcs(sg, list(zip(rows, cols)), weights.tolist(), n, dtype)
+        distance, parent = getattr(sg.algorithms, name)(A, 0, dtype=np.float32)
+        far = {v: np.float32(d) for v, d in distance.to_dict().items()}
+        weight = {(i, j): np.float32(w) for i, j, w in zip(*A.to_coo())}
+        assert all(far[j] <= far[i] + w for (i, j), w in weight.items() if i in far)
+        assert all(far[p] + weight[p, v] == far[v] for v, p in parent.to_dict().items() if v != 0)
+        assert parent.to_dict().keys() == far.keys()
+
+
 @pytest.mark.parametrize("dtype", ["INT8", "INT32", "INT64", "FP32", "FP64"])
 @pytest.mark.parametrize("name", ["sssp_parents", "bellman_ford"])
 def test_no_tree_closes_a_cycle_that_weighs_nothing(sg, name, dtype):

@@ -239,8 +239,18 @@ class TestSomeEntries:
         assert u.vxm(few, "min_plus").new().isequal(u.vxm(made, "min_plus").new())
         assert few.isequal(made) and few.nvals == made.nvals
 
-    def test_all_uses_of_what_is_not_made(self, sg):
-        A = sg.generators.rmat(5, 4)
+    @pytest.mark.parametrize("order", ["natural", "degree"])
+    @pytest.mark.parametrize("where", ["here", "a GPU", "two GPUs"])
+    def test_all_uses_of_what_is_not_made(self, sg, cuda, where, order):
+        with spgraph.Context({"here": None, "a GPU": cuda, "two GPUs": group_of(tuple(spread(cuda, 2)))}[where]):
+            self.use_all(sg, sg.generators.rmat(5, 4).reorder(order))
+
+    def use_all(self, sg, A):
+        def written(out, value):
+            new = out.dup()
+            new << value
+            return new
+
         wanted = A.selectk("any", 2)
         wanted.nvals  # noqa: B018
         uses = [
@@ -248,6 +258,14 @@ class TestSomeEntries:
             lambda few: few.T.new(),
             lambda few: few.apply(unary.ainv).new(),
             lambda few: few.mxm(A, "plus_times").new(),
+            lambda few: A.mxm(few, "plus_times").new(),
+            lambda few: few.mxm(few, "plus_times").new(),
+            lambda few: A.mxm(A, "plus_times").new(mask=few.S),
+            lambda few: few.kronecker(few, "times").new(),
+            lambda few: few.power(3).new(),
+            lambda few: few.dup(float),
+            lambda few: few.diag(),
+            lambda few: written(A, few),
             lambda few: few.reduce_columnwise("count").new(),
             lambda few: few[3, :].new(),
             lambda few: (few & A).new(),

@@ -89,13 +89,14 @@ def _packing(kind: str):
 
 
 def _join_float(x, y, ix, jx, iy, jy):
+    x = x.astype(np.float32)  # operands come in a type for both
     through = x + y.astype(np.float32)
     wide = through.astype(np.float64)
     return np.where(through > x, wide + wide * (iy * STEP), np.inf)
 
 
 def _join_late_float(x, y, ix, jx, iy, jy):
-    wide = (x + y.astype(np.float32)).astype(np.float64)
+    wide = (x.astype(np.float32) + y.astype(np.float32)).astype(np.float64)
     return np.where(wide < np.inf, wide + wide * (iy * STEP), np.inf)
 
 

@@ -36,7 +36,7 @@ def bellman_ford(A, source: int, *, dtype=None) -> tuple[Vector, Vector]:
     source : int
         Vertex to start from.
     dtype : dtype, optional
-        Type of the distances. Default: int64 for integer weights, else the weights' own.
+        Type of the distances, in which weights are added. Default: int64 for integer weights, else the weights' own.
 
     Returns
     -------

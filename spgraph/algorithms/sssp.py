@@ -37,7 +37,7 @@ def sssp(A, source: int, *, delta: float | None = None, dtype=None) -> Vector:
     delta : float, optional
         Width of a bucket, in units of the weights; results do not depend on it. Default: from mean weight and degree.
     dtype : dtype, optional
-        Type of the distances. Default: int64 for integer weights, else the weights' own.
+        Type of the distances, in which weights are added. Default: int64 for integer weights, else the weights' own.
 
     Returns
     -------

@@ -223,10 +223,12 @@ class MatrixBlock:
         row_source = _sources(self.rows, rows)
         col_target = _targets(self.cols, cols)
         symmetric = self.symmetric if rows is cols else None
+        diagonal = self.diagonal if rows is cols and self.rows is self.cols else None
         csr = self.indptr, self.indices, None if self.iso else self.values
         indptr, indices, values = self.device.sort.permute_csr(self.nrows, self.ncols, *csr, row_source, col_target)
         self.set_csr(indptr, indices, self.values if self.iso else values, iso=self.iso, symmetric=symmetric,
                      rows=rows, cols=cols)
+        self.diagonal = diagonal
         return self
 
     def reorder(self, order: Any) -> MatrixBlock:

@@ -40,7 +40,7 @@ class FirstEntries(MatrixBlock):
         self.device, self.dtype, self.iso = base.device, base.dtype, base.iso
         self.nrows, self.ncols, self.rows, self.cols = base.nrows, base.ncols, base.rows, base.cols
         self.symmetric = self.shares = self._transpose = self._cuts = self._ranges = None
-        self._occupied, self.longest = base._occupied, most
+        self._occupied, self.longest, self.diagonal = base._occupied, most, None
         self.totals, self.steps, self.copies = {}, {}, {}
         self.missed = 0
 

@@ -62,7 +62,7 @@ class CopiesBlock(MatrixBlock):
         base = self.base
         self.indptr, self.indices, self.values, self.iso = base.indptr, base.indices, base.values, base.iso
         self.symmetric, self.longest = base.symmetric, base.longest
-        self._transpose = self._cuts = self._ranges = self._occupied = self.shares = None
+        self._transpose = self._cuts = self._ranges = self._occupied = self.shares = self.diagonal = None
         self.totals, self.steps, self.copies = {}, {}, {}
         self.missed = 0
 

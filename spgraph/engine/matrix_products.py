@@ -3,7 +3,7 @@
 A mask takes part in the product: what it does not allow is never computed. How much
 each method would have to do is counted exactly (one pass over A and over the mask),
 `matrix_plan` chooses, and the same counts share the rows among threads. Without a mask a
-diagonal factor scales the other one's rows or columns, in one pass over its entries.
+diagonal factor scales the other one's rows or columns, an entry at a time.
 """
 
 from __future__ import annotations
@@ -88,14 +88,15 @@ def mxm(
 
 
 def _meet(A: MatrixBlock, a_t: bool, B: MatrixBlock, b_t: bool) -> tuple[MatrixBlock, MatrixBlock]:
-    """Bring the inner dimension into one partition: a diagonal factor moves, else what is natural does."""
+    """Bring the inner dimension into one partition: what is natural moves, and all of it if it is diagonal."""
     inner_a, inner_b = (A.rows if a_t else A.cols), (B.cols if b_t else B.rows)
     if inner_a is inner_b:
         return A, B
-    if is_diagonal(A):
+    moves = B if inner_b.natural or (not inner_a.natural and is_diagonal(B)) else A
+    if is_diagonal(moves):
+        if moves is B:
+            return A, home(B, inner_a, inner_a, (A,))
         return home(A, inner_b, inner_b, (B,)), B
-    if is_diagonal(B):
-        return A, home(B, inner_a, inner_a, (A,))
     if inner_b.natural:
         b_rows, b_cols = (B.rows, inner_a) if b_t else (inner_a, B.cols)
         return A, home(B, b_rows, b_cols, (A,))
@@ -175,7 +176,7 @@ def _product(A: MatrixBlock, B: MatrixBlock, b_t: bool, view: MatrixMask, term: 
 
 
 def is_diagonal(D: MatrixBlock) -> bool:
-    """Whether all entries are on the diagonal, for local numbers and so for global ids; looked at once, then kept."""
+    """Whether all entries are on the diagonal, in a partition for rows and columns; looked at once, then kept."""
     if D.nrows != D.ncols or D.rows is not D.cols or not 0 < D.nvals <= D.nrows:
         return False
     if D.diagonal is None:
@@ -192,8 +193,8 @@ def _scaled(A: MatrixBlock, B: MatrixBlock, b_t: bool, term: _Term, ids) -> Matr
     kernel = kernel_for(device, "rows.scale_rows", key, lambda: (
         {"LEFT": left, "D_ISO": d_iso, "X_ISO": x_iso, "VALUES": term.iso is None, "MAPPED": ids is not None},
         {"MULT": (term.mult, OPERANDS), "STORE": store(term.dtype, term.out_dtype)}))
-    rows, _, cols = ids or NO_IDS
-    args = (other.indptr, other.indices, other.values, D.indptr, D.values, rows, cols)
+    row_ids, _, col_ids = ids or NO_IDS
+    args = (other.indptr, other.indices, other.values, D.indptr, D.values, row_ids, col_ids)
     csr = device.produce_rows(kernel, other.nvals + other.nrows, args, other.indptr, index_dtype(other.ncols),
                               None if term.iso is not None else term.out_dtype)
     return make_block(other.nrows, other.ncols, term.out_dtype, csr, term.iso, other.rows, other.cols, device=device)

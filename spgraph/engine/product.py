@@ -141,10 +141,19 @@ class Product(ABC):
         value = self.iso_value() if self.grows else None
         return None if value is None else np.array([cast_scalar(value, self.out.dtype)])
 
+    @property
+    def positional(self) -> bool:
+        """Whether somebody asks for global ids."""
+        return bool(self.term.uses & {"i", "k"}) or (self.filter is not None and self.filter.op.positional)
+
     def ids(self, A: MatrixBlock, swap: bool = False) -> tuple:
         """Global ids of the output's rows and of u's entries, as the kernels take them."""
-        out_ids, in_ids = (A.cols, A.rows) if swap else (A.rows, A.cols)
-        return (NO_IDS if out_ids.natural else out_ids.to_global), (NO_IDS if in_ids.natural else in_ids.to_global)
+        stored = A.stored
+        sides = (A.cols, stored.ncols), (A.rows, stored.nrows)
+        wanted = self.positional and not (A.rows.natural and A.cols.natural)  # of both sides, or of none
+        return tuple(  # type: ignore[var-annotated]
+            A.device.xp.arange(size) if wanted and side.natural else NO_IDS if side.natural else side.to_global
+            for side, size in (sides if swap else sides[::-1]))
 
     def key(self, A: MatrixBlock) -> tuple:
         """What every kernel of this product depends on."""
@@ -153,9 +162,8 @@ class Product(ABC):
 
     def consts(self, A: MatrixBlock) -> dict:
         """Constants that every kernel of this product takes."""
-        monoid, term = self.semiring.monoid, self.term
+        monoid = self.semiring.monoid
         terminal = monoid.terminal
-        positional = bool(term.uses & {"i", "k"}) or (self.filter is not None and self.filter.op.positional)
         return {
             **MASK_CONSTS[self.view.code],
             "IDENTITY": monoid.start,
@@ -164,7 +172,7 @@ class Product(ABC):
             "TERMINAL": terminal if terminal is not None else False,
             "A_ISO": A.iso,
             "U_ISO": self.u.iso,
-            "GLOBAL": positional and not (A.rows.natural and A.cols.natural),
+            "GLOBAL": self.positional and not (A.rows.natural and A.cols.natural),
         }
 
     def ops(self, out_dtype) -> dict:
