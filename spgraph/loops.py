@@ -98,7 +98,7 @@ class Loop:
         if self._outer is not None and self._outer.recording:
             self._outer._statements.append(self)
             return
-        alone = product_of(self) or levels_of(self)  # these end
+        alone = product_of(self) or levels_of(self)  # what ends these is what they write
         if alone is None and self._outer is None and not self._may_end() and not self._until.holds():
             raise InvalidValue(f"loop.until: {self._until._text()}, but nothing in the block changes that")
         self._run(alone)

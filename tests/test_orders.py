@@ -78,6 +78,20 @@ def placed(name, way):
     return use
 
 
+def filtered(way):
+    """What has changed, by its place and then all of it: the same statement, but for what it looks at."""
+    def use(C, u):
+        results = []
+        with sg.Context(direction=way):
+            for accum in (binary.min, binary.max):
+                for chosen in (lambda c: select.rowle(c, 3), lambda c: c, lambda c: select.rowgt(c, 2)):
+                    w, c = sg.Vector.from_coo([0, 1], [9, 100], "INT64", size=N), sg.Vector("INT64", N)
+                    w(accum, changed=chosen(c)) << C.mxv(u, "min_plus")
+                    results += [w, c]
+        return results
+    return use
+
+
 def same(found, wanted):
     if type(found) is list:
         return all(map(same, found, wanted))
@@ -105,6 +119,8 @@ USES = {
     **{f"{name}, {way}": placed(name, way)
        for name in ("min_firsti", "max_firstj", "max_secondi", "min_secondj", "any_secondi1")
        for way in ("push", "pull")},
+    "changed, by places, push": filtered("push"),
+    "changed, by places, pull": filtered("pull"),
     "squared, by places": lambda C, u: C.mxm(C, "min_firstj").new(),
     "what u selects by places": lambda C, u: select.rowle((C.mxv(u, "plus_times").new(mask=~u.S)), 5).new(),
 }

@@ -141,24 +141,23 @@ class Product(ABC):
         value = self.iso_value() if self.grows else None
         return None if value is None else np.array([cast_scalar(value, self.out.dtype)])
 
-    @property
-    def positional(self) -> bool:
-        """Whether somebody asks for global ids."""
-        return bool(self.term.uses & {"i", "k"}) or (self.filter is not None and self.filter.op.positional)
+    def maps(self, A: MatrixBlock) -> bool:
+        """Whether kernels take global ids, of both sides: somebody asks, and they are not the local numbers."""
+        positional = bool(self.term.uses & {"i", "k"}) or (self.filter is not None and self.filter.op.positional)
+        return positional and not (A.rows.natural and A.cols.natural)
 
     def ids(self, A: MatrixBlock, swap: bool = False) -> tuple:
         """Global ids of the output's rows and of u's entries, as the kernels take them."""
-        stored = A.stored
-        sides = (A.cols, stored.ncols), (A.rows, stored.nrows)
-        wanted = self.positional and not (A.rows.natural and A.cols.natural)  # of both sides, or of none
-        return tuple(  # type: ignore[var-annotated]
-            A.device.xp.arange(size) if wanted and side.natural else NO_IDS if side.natural else side.to_global
-            for side, size in (sides if swap else sides[::-1]))
+        if not self.maps(A):
+            return NO_IDS, NO_IDS
+        sides = (A.rows, A.stored.nrows), (A.cols, A.stored.ncols)
+        return tuple(A.device.xp.arange(size) if side.natural else side.to_global
+                     for side, size in (sides[::-1] if swap else sides))
 
     def key(self, A: MatrixBlock) -> tuple:
         """What every kernel of this product depends on."""
         return (self.semiring.key, self.flipped, A.dtype, A.iso, self.u.dtype, self.u.iso, self.view.code,
-                self.view.values.dtype, A.rows.natural and A.cols.natural, A.width)
+                self.view.values.dtype, self.maps(A), A.width)
 
     def consts(self, A: MatrixBlock) -> dict:
         """Constants that every kernel of this product takes."""
@@ -172,7 +171,7 @@ class Product(ABC):
             "TERMINAL": terminal if terminal is not None else False,
             "A_ISO": A.iso,
             "U_ISO": self.u.iso,
-            "GLOBAL": self.positional and not (A.rows.natural and A.cols.natural),
+            "GLOBAL": self.maps(A),
         }
 
     def ops(self, out_dtype) -> dict:
