@@ -218,14 +218,12 @@ def test_scaling_by_a_diagonal_with_gaps(cuda, rng, shape, left, mapped, x_iso, 
     consts = {"LEFT": left, "D_ISO": d_iso, "X_ISO": x_iso, "VALUES": valued, "MAPPED": mapped}
     ops = {"MULT": (tree, ("a", "b", "ix", "jx", "iy", "jy")), "STORE": (expr.cast(Input("t", FP64), FP32), ("t",))}
     args = (indptr, indices, np.array([3.0]) if x_iso else values, dp, dv, *ids)
-    if nrows > 1 and dp[-1] > 1:
-        found, columns, numbers = same_rows(cuda, "rows.scale_rows", consts, ops, args, indptr,
-                                            FP32 if valued else None)
-        rows = np.repeat(np.arange(nrows), np.diff(indptr))
-        kept = np.diff(dp)[rows if left else indices] > 0
-        assert np.array_equal(columns, indices[kept])
-        assert np.array_equal(found, row_offsets(np.bincount(rows[kept], minlength=nrows)))
-        assert valued == (numbers is not None)
+    found, columns, numbers = same_rows(cuda, "rows.scale_rows", consts, ops, args, indptr, FP32 if valued else None)
+    rows = np.repeat(np.arange(nrows), np.diff(indptr))
+    kept = np.diff(dp)[rows if left else indices] > 0
+    assert np.array_equal(columns, indices[kept])
+    assert np.array_equal(found, row_offsets(np.bincount(rows[kept], minlength=nrows)))
+    assert valued == (numbers is not None)
 
 
 def test_one_row_is_spread_over_many_warps(cuda, rng):

@@ -93,6 +93,41 @@ def test_a_warp_stores_whole_lines(group: Group, duplicate: str, dtype: type) ->
                 assert not (device.to_host(firsts) % direct.WARP).any() and not lists.size % direct.WARP
 
 
+def test_single_elements_go_by_places_in_turn() -> None:
+    """To their place in an array, strided or not; places are used again when all that went by them has arrived."""
+    import ctypes
+    from types import SimpleNamespace
+
+    from spgraph.kernels.cuda.device import ONES, TO_DEVICE, CudaDevice
+
+    under_way: list[tuple] = []
+    waits: list[int] = []
+
+    def arrive() -> None:
+        waits.append(len(under_way))
+        for to, where, size in under_way:
+            ctypes.memmove(to, where, size)
+        under_way.clear()
+
+    def begin(to: int, where: int, size: int, kind: int, _stream: int) -> None:
+        assert kind == TO_DEVICE
+        under_way.append((to, where, size))
+
+    gpu: Any = SimpleNamespace(lock=threading.RLock(), _next_one=0, _ones=np.zeros(8 * ONES, np.uint8), _memcpy=begin,
+                               check=arrive, _stream=lambda: SimpleNamespace(ptr=0))
+    for dtype in (np.int8, np.float32, np.int64):
+        for memory, step in ((np.zeros(3000, dtype), 1), (np.zeros(3000, dtype), 3)):
+            target: Any = SimpleNamespace(data=SimpleNamespace(ptr=memory.ctypes.data), strides=memory[::step].strides)
+            count = memory[::step].size
+            values = np.arange(1, count + 1).astype(dtype)
+            for at in range(count):
+                CudaDevice.put_one(gpu, target, at, values[at:at + 1])
+            arrive()
+            assert np.array_equal(memory[::step], values)
+            assert step == 1 or not memory.reshape(-1, step)[:, 1:].any()
+    assert max(waits) <= ONES and len(waits) > 6
+
+
 def test_current_gpus_are_those_of_a_thread() -> None:
     """``with device:`` within another one, also left by an error, and in two threads at a time."""
     from types import SimpleNamespace

@@ -137,7 +137,7 @@ def scaled_by_position(name, A, B, left):
 @pytest.mark.parametrize("side", ["left", "right", "both"])
 @pytest.mark.parametrize("name", [*SEMIRINGS, *POSITIONAL])
 def test_a_diagonal_factor_scales(rng, monkeypatch, name, side):
-    """Rows or columns in one pass, with any operator, also where it has gaps, lies otherwise or is transposed."""
+    """Rows or columns, by any operator, also where it has gaps, lies otherwise or is transposed."""
     n, m = (int(k) for k in rng.integers(1, 9, 2))
     positional = name in POSITIONAL
     first, second = ("INT64", "INT64") if positional else map(str, rng.choice(mc.DTYPES, 2))

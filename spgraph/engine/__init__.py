@@ -82,7 +82,7 @@ def _leaf(tree, *_monoid):
 vector_reduce, vector_reduce_later = for_parts(vector_reduce, vector_reduce_later, where=_leaf)
 
 
-_samples: dict = {}
+_samples: dict = {}  # an empty vector in parts for each group
 
 
 def _built_on(*_arrays, device=HOST, **_more):
