@@ -59,6 +59,6 @@ def make_bitmap(v: Any) -> None:
 
 
 def in_use(device: Device) -> int:
-    """Bytes of a device's memory that are in use, without garbage: an allocation that fails would look there first."""
+    """Bytes of a device's memory that are in use, without garbage, which the collector may free at any time."""
     gc.collect()
     return device.memory().used
