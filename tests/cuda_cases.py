@@ -170,9 +170,11 @@ def pull(draw: Draw) -> list:
 
 @case
 def pull_of_many_rows(draw: Draw) -> list:
-    """More than a small GPU has threads: long stretches that are open, some or none."""
+    """More than a small GPU has threads: long stretches that are open, some or none, and some without entries."""
     size = 20_011
     A = draw.matrix(size, size, draw.pick(["INT64", "FP32"]), degree=1.5, hubs=0)
+    for begin, end in draw.pick([[], [(3000, 6000), (15_000, size)], [(0, 10_000)]]):
+        del A[begin:end, :]
     u = draw.vector(size, "BOOL", share=0.7)
     band = sg.Vector.from_coo(np.arange(5000, 9000), True, size=size)
     results = []

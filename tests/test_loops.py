@@ -464,6 +464,7 @@ GRAPHS = {
     "weighted": lambda: sg.generators.rmat(9, 16, seed=4).apply(unary.identity["FP32"]).new(),
     "directed": lambda: directed(10, 4, seed=5),
     "many rows": lambda: sg.generators.uniform(20_011, 6, seed=7),  # more than threads of a small GPU
+    "many alone": lambda: sg.generators.rmat(15, 2, seed=8).reorder("degree"),
 }
 COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0}, "of pulls high": {"start": 1e9}}
 

@@ -1,7 +1,7 @@
 // Masked SpMV as pull: every allowed row of the output gathers from its stored entries.
 //
-// Three sections for the CPU's one template. `pull_until` is its block gather_until: a thread per row, which stops at the
-// monoid's terminal value (Beamer's bottom-up step is the case of an `any` monoid under a complemented mask); a
+// Three sections for the CPU's one template. `pull_until` is its block gather_until: a thread per open row of a tile, which stops
+// at the monoid's terminal value (Beamer's bottom-up step is the case of an `any` monoid under a complemented mask); a
 // row that is not done after SERIAL entries is finished by its whole warp. `pull_all` is gather_all: a warp takes CHUNK
 // entries of consecutive rows at a time, AHEAD per lane in flight, and adds them up by a segmented scan; a row that is cut goes on
 // in the next chunk, so that all are full. What a step costs does not depend on how long the rows are. Whole chunks of one row
@@ -157,35 +157,87 @@ DEVICE void join(bool& found, R_ADD& total) {
 
 //== pull_until(indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid)
 //=             returns=2
-// What there is to do: how many entries C has then, and how many changes.
-DEVICE void gather_rows(const Args& a, i64& count, i64& changes) {
-    for (i64 first_row = 32 * item(32); first_row < a.n; first_row += 32 * items(32)) {
-        const i64 row = first_row + lane();
-        const bool open = row < a.n && allowed(a.mpresent, a.mvals, row);
-        const i64 i = GLOBAL && open ? (i64)look(a.row_gid, row) : row;
-        i64 e = open ? (i64)load(a.indptr + row) : 0;
-        i64 end = open ? (i64)load(a.indptr + row + 1) : 0;
-        if (MOST && end - e > MOST) end = e + MOST;
-        const i64 stop = end - e > SERIAL ? e + SERIAL : end;
-        bool found = false, done = false;
-        R_ADD total = IDENTITY;
-        while (e < stop && !done) done = take(a, i, e++, found, total);
-        u32 left = __ballot_sync(FULL_WARP, !done && e < end);
-        while (left) {
-            const int owner = __ffs(left) - 1;
-            left &= left - 1;
-            const i64 from = from_lane(e, owner), to = from_lane(end, owner), of = from_lane(i, owner);
-            bool mine = lane() == owner && found, finished = false;
-            R_ADD sum = total;
-            for (i64 base = from; base < to && !__any_sync(FULL_WARP, finished); base += 32)
-                if (base + lane() < to) finished = take(a, of, base + lane(), mine, sum);
-            join(mine, sum);
-            if (lane() == owner) {
-                found = mine;
-                total = sum;
-            }
+// A row from which the lane gathers, if it is `mine`.
+DEVICE void gather_row(const Args& a, i64 row, bool mine, i64& count, i64& changes) {
+    const i64 i = GLOBAL && mine ? (i64)look(a.row_gid, row) : row;
+    i64 e = mine ? (i64)load(a.indptr + row) : 0;
+    i64 end = mine ? (i64)load(a.indptr + row + 1) : 0;
+    if (MOST && end - e > MOST) end = e + MOST;
+    const i64 stop = end - e > SERIAL ? e + SERIAL : end;
+    bool found = false, done = false;
+    R_ADD total = IDENTITY;
+    while (e < stop && !done) done = take(a, i, e++, found, total);
+    u32 left = __ballot_sync(FULL_WARP, !done && e < end);
+    while (left) {
+        const int owner = __ffs(left) - 1;
+        left &= left - 1;
+        const i64 from = from_lane(e, owner), to = from_lane(end, owner), of = from_lane(i, owner);
+        bool any = lane() == owner && found, finished = false;
+        R_ADD sum = total;
+        for (i64 base = from; base < to && !__any_sync(FULL_WARP, finished); base += 32)
+            if (base + lane() < to) finished = take(a, of, base + lane(), any, sum);
+        join(any, sum);
+        if (lane() == owner) {
+            found = any;
+            total = sum;
         }
-        if (row < a.n) settle(a, row, open, found, total, count, changes);
+    }
+    if (mine) settle(a, row, true, found, total, count, changes);
+}
+
+// Which of `span` rows from `own` on a lane has to gather (bit k: row own + k): those that the mask lets be written, unless all of
+// them are `bare` of entries. What becomes of the others is done here: for a search TOGETHER of them are one word of C's
+// presence, which is the mask, and one of the changes.
+constexpr int TOGETHER = 4;
+template <bool BY_WORD> DEVICE u32 open_rows(const Args& a, i64 own, int span, bool bare, i64& count, i64& changes) {
+    u32 open = 0;
+    if constexpr (BY_WORD) {
+        const bool unset = COMPLEMENT && a.cpresent == a.mpresent;  // C has no entry where it may be written
+        const u64 places = (u64)(a.mpresent + own) | (u64)(a.cpresent + own) | (CHANGED ? (u64)(a.chpresent + own) : 0);
+        if (span == TOGETHER && own + TOGETHER <= a.n && (unset || !bare) && !(places & 3)) {
+            const u32 marks = *(const u32*)(a.mpresent + own);  // bytes of 0 and 1
+            const u32 there = a.cpresent == a.mpresent ? marks : *(const u32*)(a.cpresent + own);
+            const u32 shut = COMPLEMENT ? marks : marks ^ 0x01010101u;
+            count += __popc(there & shut);
+            if constexpr (CHANGED) *(u32*)(a.chpresent + own) = 0;
+            const u32 bits = bare ? 0 : shut ^ 0x01010101u;
+            return (bits | bits >> 7 | bits >> 14 | bits >> 21) & 15;
+        }
+    }
+    for (int k = 0; k < span; k++) {
+        const i64 row = own + k;
+        if (row >= a.n) continue;
+        const bool may = allowed(a.mpresent, a.mvals, row);
+        if (may && !bare) open |= 1u << k;
+        else settle(a, row, may, false, (R_ADD)IDENTITY, count, changes);
+    }
+    return open;
+}
+
+// What there is to do: how many entries C has then, and how many changes. A warp takes tiles of several rows a lane, and lists
+// those that are open, so that all lanes gather, however few are open. Where there are few rows for each warp a lane takes one.
+DEVICE void gather_rows(const Args& a, i64& count, i64& changes) {
+    __shared__ unsigned char lists[BLOCK / 32][32 * TOGETHER];
+    unsigned char* const list = lists[threadIdx.x / 32];
+    const int span = a.n >= 32 * TOGETHER * items(32) ? TOGETHER : 1;
+    for (i64 first = 32 * span * item(32); first < a.n; first += 32 * span * items(32)) {
+        constexpr bool BY_WORD = MASKED && !VALUED && !C_FULL && !FRESH && !REPLACE;
+        const i64 past = first + 32 * span < a.n ? first + 32 * span : a.n;
+        const bool bare = load(a.indptr + first) == load(a.indptr + past);  // as are all at the end of an order by degree
+        u32 open = open_rows<BY_WORD>(a, first + span * lane(), span, bare, count, changes);
+        int before = 0, all = 0;
+        for (int k = 0; k < TOGETHER; k++) {
+            const u32 votes = __ballot_sync(FULL_WARP, open >> k & 1);
+            before += __popc(votes & ((1u << lane()) - 1));
+            all += __popc(votes);
+        }
+        for (; open; open &= open - 1) list[before++] = (unsigned char)(span * lane() + __ffs(open) - 1);
+        __syncwarp();
+        for (int base = lane(); base - lane() < all; base += 32) {
+            const bool mine = base < all;
+            gather_row(a, first + (mine ? list[base] : 0), mine, count, changes);
+        }
+        __syncwarp();  // before the list is another one
     }
 }
 
