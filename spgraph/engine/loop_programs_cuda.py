@@ -171,7 +171,8 @@ class Growth(Program):
         pushed = (sums, 0, begin, lists, values, indices, entries, none, none, present, values, bits, 1, lists, none,
                   sums, NO_THUNK, begin, *self._ids)
         pulled = (*self._columns, bits, values, present, none, present, values, none, bits, none, *self._column_ids)
-        pushing, pulling = Use(push, 0, pushed, 4 * many), Use(pull, size, pulled, blocks_of(size, 8 * many))
+        pushing = Use(push, 0, pushed, 4 * many)
+        pulling = Use(pull, size, pulled, blocks_of(size, pull.section.blocks_per_sm * many))
         return [
             Use(listing, size, (begin, bits, none, lists, none, sums), blocks_of(size // 16, 8 * many)),
             pushing,

@@ -93,7 +93,7 @@ class Growth(_OfPart, alone.Growth):
             use(spread, 0, (lists, bits), blocks(loop.room, 2 * many)),
             use(self._give_bits, lent.size, given, blocks(lent.size, 4 * many)),
             use(self._arrange, ncols, arranged, blocks(ncols // 16, 4 * many)),
-            use(pull, size, pulled, blocks(size, 8 * many)),
+            use(pull, size, pulled, blocks(size, pull.section.blocks_per_sm * many)),
             clearing,
             use(mark, 0, pushed, 4 * many),
         ]

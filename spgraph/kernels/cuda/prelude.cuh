@@ -12,7 +12,8 @@ typedef unsigned long long u64;
 typedef unsigned int u32;
 #define FULL_WARP 0xffffffffu
 #define COUNT_BITS 30  // a result or an atomic that holds two sums: the lower one
-#define KERNEL_OF(attributes) extern "C" __global__ void attributes __launch_bounds__(BLOCK) NAME(const __grid_constant__ ARGUMENTS a)
+#define BOUNDS __launch_bounds__(BLOCK)  // a section that needs its registers few says how many blocks run side by side
+#define KERNEL_OF(attributes) extern "C" __global__ void attributes BOUNDS NAME(const __grid_constant__ ARGUMENTS a)
 #define ARGUMENTS Args
 #define KERNEL KERNEL_OF()
 #define DEVICE __device__ __forceinline__

@@ -156,7 +156,9 @@ DEVICE void join(bool& found, R_ADD& total) {
 }
 
 //== pull_until(indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid)
-//=             returns=2
+//=             returns=2 blocks_per_sm=6
+#undef BOUNDS
+#define BOUNDS __launch_bounds__(BLOCK, 6)  // all blocks run at once: with eight, two wait for six (rmat24-16 371 us, so 296; H200)
 // A row from which the lane gathers, if it is `mine`.
 DEVICE void gather_row(const Args& a, i64 row, bool mine, i64& count, i64& changes) {
     const i64 i = GLOBAL && mine ? (i64)look(a.row_gid, row) : row;
@@ -185,59 +187,88 @@ DEVICE void gather_row(const Args& a, i64 row, bool mine, i64& count, i64& chang
     if (mine) settle(a, row, true, found, total, count, changes);
 }
 
-// Which of `span` rows from `own` on a lane has to gather (bit k: row own + k): those that the mask lets be written, unless all of
-// them are `bare` of entries. What becomes of the others is done here: for a search TOGETHER of them are one word of C's
-// presence, which is the mask, and one of the changes.
-constexpr int TOGETHER = 4;
-template <bool BY_WORD> DEVICE u32 open_rows(const Args& a, i64 own, int span, bool bare, i64& count, i64& changes) {
+// A warp takes tiles of rows, a lane `span` neighbours of each, and TILES tiles at a time, whose masks it asks for at once.
+// For a search TOGETHER rows are a word of C's presence, which is the mask, and one of the changes.
+constexpr int TOGETHER = 4, TILES = 4;
+
+// Which of a lane's rows from `own` on the mask lets be written (bit k: row own + k). The others are done.
+DEVICE u32 open_rows(const Args& a, i64 own, int span, i64& count, i64& changes) {
     u32 open = 0;
-    if constexpr (BY_WORD) {
-        const bool unset = COMPLEMENT && a.cpresent == a.mpresent;  // C has no entry where it may be written
-        const u64 places = (u64)(a.mpresent + own) | (u64)(a.cpresent + own) | (CHANGED ? (u64)(a.chpresent + own) : 0);
-        if (span == TOGETHER && own + TOGETHER <= a.n && (unset || !bare) && !(places & 3)) {
-            const u32 marks = *(const u32*)(a.mpresent + own);  // bytes of 0 and 1
-            const u32 there = a.cpresent == a.mpresent ? marks : *(const u32*)(a.cpresent + own);
-            const u32 shut = COMPLEMENT ? marks : marks ^ 0x01010101u;
-            count += __popc(there & shut);
-            if constexpr (CHANGED) *(u32*)(a.chpresent + own) = 0;
-            const u32 bits = bare ? 0 : shut ^ 0x01010101u;
-            return (bits | bits >> 7 | bits >> 14 | bits >> 21) & 15;
-        }
-    }
     for (int k = 0; k < span; k++) {
         const i64 row = own + k;
         if (row >= a.n) continue;
-        const bool may = allowed(a.mpresent, a.mvals, row);
-        if (may && !bare) open |= 1u << k;
-        else settle(a, row, may, false, (R_ADD)IDENTITY, count, changes);
+        if (allowed(a.mpresent, a.mvals, row)) open |= 1u << k;
+        else settle(a, row, false, false, (R_ADD)IDENTITY, count, changes);
     }
     return open;
 }
 
-// What there is to do: how many entries C has then, and how many changes. A warp takes tiles of several rows a lane, and lists
-// those that are open, so that all lanes gather, however few are open. Where there are few rows for each warp a lane takes one.
-DEVICE void gather_rows(const Args& a, i64& count, i64& changes) {
+// The same for the words of TILES tiles, `apart` from each other (bit TOGETHER * k + j: row j of tile k), of those that are whole.
+// At the end of an order by degree come rows without entries, up to which there are `entries`: where C has none nothing will
+// change.
+DEVICE u32 open_words(const Args& a, i64 first, i64 apart, i64 entries, i64& count) {
+    const bool same = a.cpresent == a.mpresent;
+    u32 marks[TILES], open = 0;
+    bool whole[TILES], bare[TILES];
+#pragma unroll
+    for (int k = 0; k < TILES; k++) {
+        const i64 at = first + k * apart, own = at + TOGETHER * lane();
+        whole[k] = at + 32 * TOGETHER <= a.n;
+        marks[k] = whole[k] ? *(const u32*)(a.mpresent + own) : 0;  // bytes of 0 and 1
+        bare[k] = COMPLEMENT && same && whole[k] && (i64)load(a.indptr + at) == entries;
+    }
+#pragma unroll
+    for (int k = 0; k < TILES; k++) {
+        if (!whole[k]) continue;
+        const i64 own = first + k * apart + TOGETHER * lane();
+        const u32 there = same ? marks[k] : *(const u32*)(a.cpresent + own);
+        const u32 shut = COMPLEMENT ? marks[k] : marks[k] ^ 0x01010101u;
+        count += __popc(there & shut);
+        if constexpr (CHANGED) *(u32*)(a.chpresent + own) = 0;
+        const u32 bits = bare[k] ? 0 : shut ^ 0x01010101u;
+        open |= ((bits | bits >> 7 | bits >> 14 | bits >> 21) & 15) << TOGETHER * k;
+    }
+    return open;
+}
+
+// The open rows of a tile are listed, so that all lanes gather, however few there are.
+DEVICE void gather_tile(const Args& a, i64 first, int span, u32 open, i64& count, i64& changes) {
     __shared__ unsigned char lists[BLOCK / 32][32 * TOGETHER];
     unsigned char* const list = lists[threadIdx.x / 32];
+    int before = 0, all = 0;
+    for (int k = 0; k < TOGETHER; k++) {
+        const u32 votes = __ballot_sync(FULL_WARP, open >> k & 1);
+        before += __popc(votes & ((1u << lane()) - 1));
+        all += __popc(votes);
+    }
+    for (; open; open &= open - 1) list[before++] = (unsigned char)(span * lane() + __ffs(open) - 1);
+    __syncwarp();
+    for (int base = lane(); base - lane() < all; base += 32) {
+        const bool mine = base < all;
+        gather_row(a, first + (mine ? list[base] : 0), mine, count, changes);
+    }
+    __syncwarp();  // before the list is another one
+}
+
+// What there is to do: how many entries C has then, and how many changes. Where there are few rows for each warp a lane takes one.
+DEVICE void gather_rows(const Args& a, i64& count, i64& changes) {
+    constexpr bool BY_WORD = MASKED && !VALUED && !C_FULL && !FRESH && !REPLACE;
     const int span = a.n >= 32 * TOGETHER * items(32) ? TOGETHER : 1;
-    for (i64 first = 32 * span * item(32); first < a.n; first += 32 * span * items(32)) {
-        constexpr bool BY_WORD = MASKED && !VALUED && !C_FULL && !FRESH && !REPLACE;
-        const i64 past = first + 32 * span < a.n ? first + 32 * span : a.n;
-        const bool bare = load(a.indptr + first) == load(a.indptr + past);  // as are all at the end of an order by degree
-        u32 open = open_rows<BY_WORD>(a, first + span * lane(), span, bare, count, changes);
-        int before = 0, all = 0;
-        for (int k = 0; k < TOGETHER; k++) {
-            const u32 votes = __ballot_sync(FULL_WARP, open >> k & 1);
-            before += __popc(votes & ((1u << lane()) - 1));
-            all += __popc(votes);
+    const i64 apart = 32 * span * items(32), entries = a.n ? (i64)load(a.indptr + a.n) : 0;
+    bool words = false;
+    if constexpr (BY_WORD)
+        words = span == TOGETHER && !(((u64)a.mpresent | (u64)a.cpresent | (CHANGED ? (u64)a.chpresent : 0)) & 3);
+    for (i64 first = 32 * span * item(32); first < a.n; first += TILES * apart) {
+        u32 open = 0;
+        if constexpr (BY_WORD)
+            if (words) open = open_words(a, first, apart, entries, count);
+#pragma unroll 1
+        for (int k = 0; k < TILES && first + k * apart < a.n; k++, open >>= TOGETHER) {
+            const i64 at = first + k * apart;
+            u32 now = open & 15;
+            if (!words || at + 32 * TOGETHER > a.n) now = open_rows(a, at + span * lane(), span, count, changes);
+            if (__any_sync(FULL_WARP, now)) gather_tile(a, at, span, now, count, changes);
         }
-        for (; open; open &= open - 1) list[before++] = (unsigned char)(span * lane() + __ffs(open) - 1);
-        __syncwarp();
-        for (int base = lane(); base - lane() < all; base += 32) {
-            const bool mine = base < all;
-            gather_row(a, first + (mine ? list[base] : 0), mine, count, changes);
-        }
-        __syncwarp();  // before the list is another one
     }
 }
 
