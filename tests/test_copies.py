@@ -9,6 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
+from devices import spread
 from graphs import GRAPHS
 
 import spgraph as sg
@@ -17,6 +18,7 @@ from spgraph.algorithms import _fronts, _sources
 from spgraph.algorithms.bfs import any_next
 from spgraph.copies import Copies, most
 from spgraph.engine import lanes, shares_cuda
+from spgraph.exchange import group_of
 from spgraph.kernels.cpu._threads import PARALLEL_WORK
 
 SEMIRINGS = [("plus_times", "INT64"), ("min_plus", "INT64"), ("any_pair", "BOOL"), ("lor_land", "BOOL"),
@@ -175,6 +177,39 @@ def test_how_many_sources_a_cpu_does_at_once(monkeypatch):
         assert ran(path, 12) == [1, 4, 4, 3]
         monkeypatch.setattr(_sources, "POSITIONS", 9)
         assert ran(path, 3) == [1, 1, 1]
+
+
+def test_how_many_sources_gpus_do_at_once(cuda, monkeypatch):
+    """As many as a given memory holds; where GPUs share them out as many as half of theirs does, if each has a few."""
+    with sg.Context(cuda):
+        A = random_graph(5, 40)
+    parts = A.to(group_of(tuple(spread(cuda, 2))))
+    with sg.Context("cpu"):
+        wanted = [sg.algorithms.betweenness_centrality(A.to("cpu"), sources=range(k)).to_dense() for k in (7, 9)]
+    several, real = [], _fronts.fronts_of
+
+    def noted(A, starts, one, dtype):
+        several.append(len(starts))
+        return real(A, starts, one, dtype)
+
+    monkeypatch.setattr(sys.modules["spgraph.algorithms.betweenness"], "fronts_of", noted)
+    monkeypatch.setattr(_sources, "TOGETHER", 1)  # no matrices of frontiers
+
+    def ran(A, count, **how):
+        several.clear()
+        found = sg.algorithms.betweenness_centrality(A, sources=range(count), **how).to_dense()
+        np.testing.assert_allclose(found, wanted[count == 9], 1e-12, 1e-14)
+        return sorted(several, reverse=True)
+
+    assert ran(A, 9) == [9]
+    assert ran(parts, 9) == [5, 4]
+    monkeypatch.setattr(_sources, "SCRATCH", 0)
+    assert ran(A, 9) == [1] * 9
+    assert ran(parts, 9) == [5, 4]
+    assert ran(parts, 7) == [4, 1, 1, 1]  # the second has three, too few for copies
+    assert ran(parts, 9, batch=2) == [2, 2, 2, 2, 1]
+    monkeypatch.setattr(_sources, "most", lambda A, room: 2)  # that is all that fits
+    assert ran(parts, 9) == [1] * 9
 
 
 @pytest.mark.parametrize("order", ["natural", "degree"])

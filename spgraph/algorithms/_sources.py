@@ -25,7 +25,9 @@ POSITIONS = 1 << 22  # in copies of a graph on a CPU; grid:1000, 8 sources: 3.6 
 FEW_EDGES = 100_000  # in a level, up to which copies are faster there: rmat:14 143 ms, one by one 165; rmat:16 160, 124
 ROOM = 9  # numbers' worth of bytes for a vertex and a source of those done at once: 35 in FP32, 62 to 75 in FP64
 SCRATCH = 3 << 29  # bytes for sources that a GPU does at once in copies of the graph
-FEW_COPIES = 4  # rmat24-16, ms for 16 sources: 155 one by one, 183 with two copies, 148 with four (H200)
+# rmat24-16, ms for 16 sources: 155 one by one, 183 with two copies, 148 with four (H200). Two GPUs, which wait for one
+# Python: 124 one by one, 119 with four copies on each, 98 with eight; so these may have half of the memory.
+FEW_COPIES = 4
 MANY, ENOUGH = 256, 16  # its rows at most, and at least: with fewer, vectors are faster
 
 
@@ -51,12 +53,14 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
     It yields in every level, see `tasks`, and gives False, having added nothing, if paths are too many for the numbers.
     """
     batch = None if batch is None else _count("batch", batch, None)
+    spreads = _spreads(A, spread, len(starts), ROOM * dtype.itemsize * A.nrows * (batch or _rows(A.nrows)))
+    shared = spreads and A._device.group is not None
 
     def work(copy, jobs):
         total, numbers = zeros(dtype, copy.nrows), floats(dtype)
         done = longest = 0
         while done < len(jobs):
-            at_once = batch or _at_once(copy, len(jobs), ROOM * dtype.itemsize, longest)
+            at_once = batch or _at_once(copy, len(jobs), ROOM * dtype.itemsize, longest, shared)
             several = jobs[done:done + at_once]
             added, steps = yield from _counted(add(copy, several, total, numbers))
             if not added:
@@ -68,7 +72,7 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
             done, longest = done + len(several), max(longest, steps // 2 + 1)
         return total
 
-    if not _spreads(A, spread, len(starts), ROOM * dtype.itemsize * A.nrows * (batch or _rows(A.nrows))):
+    if not spreads:
         return tasks.finish(work(A, starts))
     total, *others = tasks.spread(A, starts, work)
     for other in others:
@@ -116,14 +120,19 @@ def _counted(steps: Generator) -> Generator[None, None, tuple[Any, int]]:
         yield
 
 
-def _at_once(A: Matrix, jobs: int, room: int, levels: int) -> int:
-    """How many sources to do at once, of so many, where searches have had up to so many levels, 0 if there was none."""
+def _at_once(A: Matrix, jobs: int, room: int, levels: int, shared: bool) -> int:
+    """How many sources to do at once, of so many, where searches have had up to so many levels, 0 if there was none.
+
+    Whether the sources are `shared` out over devices: these then take as many as there is memory for, if they pay.
+    """
     device = A._device
     if device.group is None and device.on_host:
         if A.nvals > FEW_EDGES * max(levels, 1):
             return 1  # of large graphs the first, too, which shows how many levels there are
         return max(min(most(A, room), POSITIONS // max(A.nrows, 1)), 1)
-    rows, copies = _rows(A.nrows), min(most(A, room), SCRATCH // (room * max(A.nrows, 1)))
+    rows, copies = _rows(A.nrows), most(A, room)
+    if not shared or jobs < FEW_COPIES:
+        copies = min(copies, SCRATCH // (room * max(A.nrows, 1)))
     if copies < FEW_COPIES or min(rows, jobs) > copies:  # rmat:13, exact: 644 ms in 32 copies, 367 in 256 rows (H200)
         return rows
     return 1 << copies.bit_length() - 1
