@@ -110,10 +110,15 @@ struct Hot {
     }
 };
 
-// What entry e, in that column, contributes; false if u has no entry there.
+// Whether u has an entry in that column. Who looks at several asks for all at once, wanted or not, as long as the columns exist:
+// branches would have each wait for the one before.
+template <class I> DEVICE bool in_u(const Args& a, I column) {
+    if constexpr (U_FULL) return true;
+    else return look(a.upresent, column);
+}
+
+// What entry e contributes, in a column where u has an entry; true.
 template <class I> DEVICE bool term_at(const Args& a, i64 i, i64 e, I column, R_MULT& term, const Hot& hot = Hot()) {
-    if constexpr (!U_FULL)
-        if (!look(a.upresent, column)) return false;
     E_uvals found;
     if constexpr (HOT > 0) found = hot.value(column, a.uvals);
     else found = look(a.uvals, U_ISO ? 0 : column);
@@ -137,8 +142,9 @@ DEVICE bool is_final(bool found, R_ADD total) {
 
 // Takes entry e in; whether the row is done with it.
 DEVICE bool take(const Args& a, i64 i, i64 e, bool& found, R_ADD& total) {
+    const auto column = load(a.indices + e);
     R_MULT term;
-    if (!term_at(a, i, e, load(a.indices + e), term)) return false;
+    if (!in_u(a, column) || !term_at(a, i, e, column, term)) return false;
     total = !found || ANY ? (R_ADD)term : ADD(total, term);
     found = true;
     return is_final(found, total);
@@ -332,6 +338,10 @@ template <bool WHOLE> DEVICE void gather_some(const Args& a, const Hot& hot, i64
         there[k] = WHOLE || lane() + 32 * k < left;
         columns[k] = there[k] ? stream(a.indices + at + 32 * k) : 0;
     }
+    if constexpr (!U_FULL) {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) there[k] &= in_u(a, columns[k]);
+    }
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) there[k] = there[k] && term_at(a, i, at + 32 * k, columns[k], terms[k], hot);
 #pragma unroll
@@ -423,6 +433,10 @@ DEVICE void chunk(const Args& a, const Hot& hot, Room& room, i64 i, i64 begin, i
         columns[k] = there[k] ? stream(a.indices + places[k]) : 0;
     }
     R_MULT terms[AHEAD];
+    if constexpr (!U_FULL) {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) there[k] &= in_u(a, columns[k]);
+    }
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) there[k] = there[k] && term_at(a, of[k], places[k], columns[k], terms[k], hot);
     R_ADD last = IDENTITY;
@@ -647,13 +661,17 @@ DEVICE void gather_copies(const Args& a, i64 p, bool open, i64 first, i64 length
         const E_indices mine = lane() < count ? stream(a.indices + first + base + lane()) : 0;
         for (int x = 0; x < count; x += GROUPS * AHEAD) {
             R_MULT terms[AHEAD];
+            i64 columns[AHEAD];
             bool there[AHEAD];
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) {
                 const int y = x + GROUPS * k + lane() / COPIES;
-                const i64 column = (i64)from_lane(mine, y & 31) * COPIES + copy_of(lane());
-                there[k] = open && y < count && term_at(a, p, first + base + y, column, terms[k]);
+                columns[k] = (i64)from_lane(mine, y & 31) * COPIES + copy_of(lane());
+                there[k] = (open && y < count) & in_u(a, columns[k]);
             }
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                there[k] = there[k] && term_at(a, p, first + base + x + GROUPS * k + lane() / COPIES, columns[k], terms[k]);
 #pragma unroll
             for (int k = 0; k < AHEAD; k++) combine(found, total, there[k], (R_ADD)terms[k]);
         }
