@@ -19,6 +19,7 @@ from semirings.exceptions import DimensionMismatch, IndexOutOfBound, InvalidValu
 from spgraph import context, engine
 from spgraph._convert import INT64_MAX
 from spgraph._room import making
+from spgraph.exchange.near import is_near, whole_matrix
 from spgraph.matrix import Matrix, MatrixExpression, TransposedMatrix
 from spgraph.vector import Vector
 
@@ -28,6 +29,7 @@ __all__ = ["Copies", "most"]
 def most(A: Matrix, room: int = 0) -> int:
     """How many copies of a graph are worth while: a power of two up to 32 on a GPU, 256 on a CPU, and 1 in parts.
 
+    Parts of one CPU that read each other's entries in place are one CPU.
     With `room`, so many that as many bytes for each vertex of each copy fit in half of the memory that is free.
 
     Examples
@@ -36,10 +38,8 @@ def most(A: Matrix, room: int = 0) -> int:
     >>> sg.copies.most(sg.generators.path(4).to("cpu"))
     256
     """
-    A = _graph("most", A)
-    if A._device.group is not None:
-        return 1
-    return engine.most_copies(A._block, room)
+    stored = _stored(_graph("most", A))
+    return 1 if stored is None else engine.most_copies(stored, room)
 
 
 class Copies:
@@ -48,7 +48,7 @@ class Copies:
     Parameters
     ----------
     A : Matrix
-        Square, on one device.
+        Square, on one device, or in parts of one CPU that read each other's entries in place.
     count : int
         How many copies; on a GPU the next power of two is taken, 32 at most.
 
@@ -82,18 +82,19 @@ class Copies:
 
     def __init__(self, A: Matrix, count: int):
         A = _graph("Copies", A)
-        if A._device.group is not None:
+        stored = _stored(A)
+        if stored is None:
             raise InvalidValue(f"Copies: A lies in {A._device.group.parts} parts, wanted one device; "
                                "tasks.spread gives each device a copy")
-        if A.nrows != A.ncols or A._block.rows is not A._block.cols:
+        if A.nrows != A.ncols or stored.rows is not stored.cols:
             raise InvalidValue(f"Copies: A is {A.nrows} x {A.ncols}, wanted a square matrix with one order of vertices")
-        limit = INT64_MAX // max(A.nrows, 1) if A._device.on_host else most(A)
+        limit = INT64_MAX // max(A.nrows, 1) if stored.device.on_host else most(A)
         wanted = _integer(count)
         if wanted is None or not 1 <= wanted <= limit:
             raise InvalidValue(f"Copies: count is {count!r}, wanted 1 to {limit} copies of {A.nrows} vertices")
-        self._order, self._vertices = A._block.rows, A.nrows  # as they are now
+        self._order, self._vertices, self._home = stored.rows, A.nrows, A._device  # as they are now
         with making("Copies", A._device):
-            self._copies = engine.copies_of(A._block, wanted)
+            self._copies = engine.copies_of(stored, wanted)
             self._matrix = Matrix._wrap(self._copies)
         self.size, self.width = self._copies.nrows, self._copies.width
 
@@ -102,6 +103,8 @@ class Copies:
 
     def vector(self, vertices: Any, value: Any, dtype: Any) -> Vector:
         """A Vector with one entry for each copy asked for: ``vertices[c]`` of copy c has `value`.
+
+        It lies on the device that has the copies: for parts of one CPU, on the CPU.
 
         Raises
         ------
@@ -142,7 +145,7 @@ class Copies:
         """The sum over the copies of a Vector over all of them: a full Vector over the vertices of the graph."""
         block = self._checked("sums", v)
         with making("Copies.sums", block.device):
-            return Vector._wrap(engine.sum_of_copies(self._copies, block, self._order))
+            return Vector._wrap(engine.sum_of_copies(self._copies, block, self._order))._moved(self._home)
 
     def counts(self, v: Vector) -> np.ndarray:
         """How many entries a Vector over all of them has in each copy."""
@@ -163,7 +166,7 @@ class Copies:
         if wanted is None or not 0 <= wanted <= self.width:
             raise InvalidValue(f"Copies.rows: count is {count!r}, wanted 0 to {self.width}")
         with making("Copies.rows", block.device):
-            return Matrix._wrap(engine.rows_of_copies(self._copies, block, wanted, self._order))
+            return Matrix._wrap(engine.rows_of_copies(self._copies, block, wanted, self._order))._moved(self._home)
 
     def _checked(self, name: str, v: Vector) -> Any:
         if not isinstance(v, Vector) or v.size != self.size or v._device is not self._matrix._device:
@@ -179,6 +182,14 @@ def _graph(name: str, A: Any) -> Matrix:
     if not isinstance(A, Matrix):
         raise InvalidValue(f"{name}: A is of type {type(A).__name__}, wanted a Matrix")
     return A
+
+
+def _stored(A: Matrix) -> Any:
+    """The block that has all of a Matrix; None if it lies in parts that do not read each other's entries in place."""
+    group = A._device.group
+    if group is None:
+        return A._block
+    return whole_matrix(A._block) if is_near(group) else None
 
 
 def _integer(given: Any) -> Any:

@@ -218,11 +218,11 @@ def test_searches_are_those_of_single_copies(cuda, name, order):
     """Levels from three sources, of which each has an order of its own in memory; an empty graph has none."""
     graph = GRAPHS[name]
     sources = sorted({0, graph.n // 2, graph.n - 1}) if graph.n else []
-    for device in ("cpu", cuda):
-        with sg.Context(device):
+    for device in ("cpu", "cpu:3", cuda):
+        with sg.Context(device, partition=None if device is cuda else "random"):
             A = graph.matrix(sg).reorder(order)
             copies = Copies(A, 3)
-            assert copies.width == (3 if device == "cpu" else 4)
+            assert copies.width == (4 if device is cuda else 3)
             assert copies.size == copies.width * graph.n
             level = copies.vector(sources, 0, "INT32")
             front = level.dup()
@@ -234,9 +234,13 @@ def test_searches_are_those_of_single_copies(cuda, name, order):
             np.testing.assert_array_equal(copies.counts(level)[: len(sources)], [one.nvals for one in alone])
             assert not copies.counts(level)[len(sources) :].any()
             rows, each = copies.rows(level, len(sources)), sg.algorithms.bfs_from_each(A, sources)
+            assert rows.device == each.device == copies.sums(level).device == A.device
             assert rows.isequal(each)
             assert rows.shape == (len(sources), graph.n)
             assert all(rows[c, :].new().isequal(one) for c, one in enumerate(alone))
+            if device == "cpu:3":
+                with sg.Context(exchange="selective"):  # as between other devices: a matrix of frontiers
+                    assert sg.algorithms.bfs_from_each(A, sources).isequal(each)
             assert copies.rows(level).nvals == level.nvals
 
 
@@ -260,7 +264,10 @@ def test_how_many_copies_there_may_be(cuda, monkeypatch):
         assert [most(sg.Matrix(bool, n, n)) for n in (3, 20, 24, 25, 49, 50, 99, 100)] == [32, 4, 4, 2, 2, 1, 1, 1]
     assert most(on("cpu", lambda: random_graph(1, 20))) == 256
     assert 1 <= most(on("cpu", lambda: random_graph(1, 20)), 2**30) < 256
-    assert most(on("cpu", lambda: random_graph(1, 20)).to("cpu:3")) == 1
+    parts = on("cpu", lambda: random_graph(1, 20)).to("cpu:3")
+    assert most(parts) == 256  # they read each other's entries in place
+    with sg.Context(exchange="selective"):
+        assert most(parts) == 1
 
 
 def test_what_is_wrong_is_named(cuda):
@@ -281,7 +288,8 @@ def test_what_is_wrong_is_named(cuda):
             Copies(on(device, lambda: sg.Matrix(int, 2, 3)), 2)
     with pytest.raises(sg.exceptions.InvalidValue, match=r"count is 33, wanted 1 to 32 copies of 20 vertices"):
         Copies(A.to(cuda), 33)
-    with pytest.raises(sg.exceptions.InvalidValue, match=r"Copies: A lies in 3 parts, wanted one device"):
+    with sg.Context(exchange="selective"), \
+            pytest.raises(sg.exceptions.InvalidValue, match=r"Copies: A lies in 3 parts, wanted one device"):
         Copies(A.to("cpu:3"), 2)
 
 

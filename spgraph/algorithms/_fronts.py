@@ -1,6 +1,7 @@
 """Searches from one source as a vector, or from many at once: what is written in two ways.
 
-Many are the copies of one graph, where it lies on one device, has room and is worth it, else the rows of a matrix.
+Many are the copies of one graph, where it lies on one device or in one CPU's memory, has room and is worth it, else the
+rows of a matrix.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spgraph import binary, monoid
+from spgraph import binary, context, monoid
 from spgraph.algorithms._vectors import zeros
 from spgraph.copies import Copies, most
 from spgraph.matrix import Matrix
@@ -74,6 +75,10 @@ class _Copies(Fronts):
     def _begin(self, one: Any, dtype: np.dtype) -> Vector:
         self.copies = Copies(self.A, len(self.starts))
         return self.copies.vector(self.starts, one, dtype)
+
+    def zeros(self, dtype: np.dtype) -> Vector:
+        with context.on(self.start):  # where the copies are
+            return super().zeros(dtype)
 
     def along(self, front: Vector, op: Any) -> Any:
         return self.copies.vxm(front, op)

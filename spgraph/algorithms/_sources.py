@@ -126,7 +126,7 @@ def _at_once(A: Matrix, jobs: int, room: int, levels: int, shared: bool) -> int:
     Whether the sources are `shared` out over devices: these then take as many as there is memory for, if they pay.
     """
     device = A._device
-    if device.group is None and device.on_host:
+    if device.on_host if device.group is None else most(A) > 1:  # a CPU, or parts of one
         if A.nvals > FEW_EDGES * max(levels, 1):
             return 1  # of large graphs the first, too, which shows how many levels there are
         return max(min(most(A, room), POSITIONS // max(A.nrows, 1)), 1)

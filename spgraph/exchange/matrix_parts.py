@@ -299,7 +299,12 @@ class MatrixParts(Parts):
         return self.rehome(layout, layout)
 
     def csr(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-        """(indptr, indices, values, iso) of the whole in natural order, in arrays of the host."""
+        """(indptr, indices, values, iso) of the whole in natural order, in arrays of the host, new ones."""
+        from spgraph.exchange.near import is_near, whole_in_natural_order
+
+        if is_near(self.device):
+            whole = whole_in_natural_order(self)
+            return whole.indptr.astype(np.int64), whole.indices.copy(), whole.values.copy(), whole.iso
         iso = self.iso
         single = self.values if iso else None
         found = []

@@ -20,9 +20,11 @@ from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.block.width import index_dtype
 from spgraph.exchange.matrix_parts import MatrixParts, over_positions
 from spgraph.kernels.device import HOST
+from spgraph.partition import NATURAL
 from spgraph.partition.layout import Layout
 
-__all__ = ["cut", "cut_rows", "dealt_rows", "is_near", "join", "moved_whole", "whole_matrix"]
+__all__ = ["cut", "cut_rows", "dealt_rows", "is_near", "join", "moved_whole", "whole_in_natural_order",
+           "whole_matrix"]
 
 
 def is_near(group: Any) -> bool:
@@ -143,9 +145,18 @@ def cut_rows(A: MatrixParts) -> list[MatrixBlock]:
 
 def moved_whole(A: MatrixParts, rows: Layout, cols: Layout) -> MatrixBlock:
     """All rows in the order of other layouts; what A has stays as it is."""
+    return _shared(A).rehome(rows.whole(HOST), cols.whole(HOST))
+
+
+def whole_in_natural_order(A: MatrixParts) -> MatrixBlock:
+    """The same in natural order, perhaps with A's arrays."""
+    return _shared(A).rehome(NATURAL, NATURAL)
+
+
+def _shared(A: MatrixParts) -> MatrixBlock:
     whole = MatrixBlock.__new__(MatrixBlock)
     whole.assume(whole_matrix(A))
-    return whole.rehome(rows.whole(HOST), cols.whole(HOST))
+    return whole
 
 
 def dealt_rows(whole: MatrixBlock, group: Any, rows: Layout, cols: Layout) -> MatrixParts:
