@@ -109,6 +109,16 @@ class TestBetweenness:
                 got = call.betweenness(sg, A, batch=batch)
                 np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-13)
 
+    def test_options_of_odd_types(self, sg, karate):
+        A = karate.matrix(sg)
+        assert call.betweenness(sg, A, 2, seed=np.int64(3)).tolist() == call.betweenness(sg, A, 2, seed=3).tolist()
+        for seed in ([1], "x", 1.5, np.random.default_rng(0)):
+            with pytest.raises(sg.exceptions.InvalidValue, match="seed is .*, wanted an integer, a random.Random or"):
+                sg.algorithms.betweenness_centrality(A, 2, seed=seed)
+        for directed in ("x", 2, 0.5):
+            with pytest.raises(sg.exceptions.InvalidValue, match="directed is .*, wanted True, False or None"):
+                sg.algorithms.betweenness_centrality(A, directed=directed)
+
     def test_float32(self, sg, karate):
         A = karate.matrix(sg)
         got = call.betweenness(sg, A, dtype=np.float32)
@@ -307,6 +317,12 @@ class TestKatz:
         A = sg.generators.star(5)
         got = sg.algorithms.katz_centrality(A, 0.05, beta, dtype=dtype, tol=beta * 1e-6)
         np.testing.assert_allclose(got.to_dense(), sg.algorithms.katz_centrality(A, 0.05).to_dense(), rtol=1e-4)
+
+    def test_a_weight_is_to_blame(self, sg):
+        A = sg.Matrix.from_coo([0, 1, 2], [1, 2, 0], [1.0, np.nan, 2.0], nrows=3, ncols=3)
+        for name in ("pagerank", "hits", "katz_centrality", "eigenvector_centrality"):
+            with pytest.raises(sg.exceptions.InvalidValue, match=f"{name}: the weight of the edge 1 -> 2 is NaN"):
+                getattr(sg.algorithms, name)(A, weighted=True)
 
     def test_beta_is_to_blame(self, sg):
         A = sg.generators.path(3)

@@ -97,9 +97,14 @@ class TestInput:
         for name in ("bfs", "bfs_parents", "sssp", "sssp_parents"):
             with pytest.raises(sg.exceptions.IndexOutOfBound, match=name):
                 getattr(sg.algorithms, name)(A, 0)
-        ranks = call.pagerank(sg, A)
-        assert ranks.values.size == 0
-        assert ranks.converged
+        for none in (A, sg.generators.path(0), sg.generators.path(0).T.new()):  # known to be symmetric, or not
+            ranks = call.pagerank(sg, none)
+            assert ranks.values.size == 0
+            assert ranks.converged
+            for name in ("hits", "katz_centrality", "eigenvector_centrality", "connected_components", "triangles",
+                         "core_number", "clustering", "betweenness_centrality", "maximal_independent_set",
+                         "minimum_spanning_forest", "bfs_order"):
+                getattr(sg.algorithms, name)(none)
 
     def test_one_vertex(self, sg):
         for A in (sg.Matrix(float, 1, 1), sg.Matrix.from_coo([0], [0], [2.5])):

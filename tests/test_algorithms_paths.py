@@ -105,8 +105,37 @@ class TestBellmanFord:
         start = cycle.index(0)
         assert cycle[start:] + cycle[:start] == list(range(n))
 
+    @pytest.mark.parametrize("n", [1, 2, 3, 1000])
+    @pytest.mark.parametrize("most", [2**31 - 1, 2**63 - 1])
+    @pytest.mark.parametrize("less", [-1, 0, 1])
+    def test_sums_around_a_cycle_do_not_wrap(self, sg, n, most, less):
+        weight = -(most // n + less if n > 1 else most - abs(less))
+        edges = [(0, 1), (1, 0)] if n > 1 else [(0, 0)]
+        A = sg.Matrix.from_coo(*zip(*edges), weight, nrows=n, ncols=n)
+        for name in ("sssp", "sssp_parents", "bellman_ford"):
+            with pytest.raises(sg.exceptions.InvalidValue, match="cycle of negative weight|may not fit int64"):
+                getattr(sg.algorithms, name)(A, 0)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_distances_that_fall_out_of_range(self, sg, dtype):
+        low = -dtype(np.finfo(dtype).max) / 2
+        for edges, weights in (([(0, 1), (1, 0)], [low, 1]), ([(0, 1), (1, 2), (2, 3)], [low, low, low])):
+            A = arcs(sg, edges, np.array(weights, dtype))
+            for name in ("sssp", "bellman_ford"):
+                with pytest.raises(sg.exceptions.InvalidValue, match="cycle of negative weight|below all numbers of FP"):
+                    getattr(sg.algorithms, name)(A, 0)
+        A = arcs(sg, [(0, 1), (1, 2)], np.array([low, low], dtype))
+        assert distances(sg.algorithms.bellman_ford(A, 0)[0]).tolist() == [0, low, 2 * low]
+
     def test_input(self, sg):
         A = arcs(sg, [(0, 1)], [1.0])
+        with pytest.raises(sg.exceptions.InvalidValue, match=r"sssp: the weight of the edge 1 -> 0 is -inf"):
+            sg.algorithms.sssp(arcs(sg, [(0, 1), (1, 0)], [1.0, -np.inf]), 0)
+        for delta in (10**400, 1e300):
+            assert distances(sg.algorithms.sssp(A, 0, delta=delta)).tolist() == [0, 1]
+        for delta in (-(10**400), 0, "1", np.nan):
+            with pytest.raises(sg.exceptions.InvalidValue, match=r"sssp: delta is .*, wanted a positive number"):
+                sg.algorithms.sssp(A, 0, delta=delta)
         for name in ("bellman_ford", "negative_cycle"):
             run = getattr(sg.algorithms, name)
             with pytest.raises(sg.exceptions.IndexOutOfBound, match=rf"{name}: source is 2, .*\[0, 2\)"):

@@ -74,7 +74,7 @@ def test_paths(kind):
         check("descendants", G, node)
         check("ancestors", G, node)
         for weight in ("weight", "missing", None):
-            for cutoff in (None, 0, 2.5):
+            for cutoff in (None, 0, 2.5, -1):
                 if weight is not None:
                     check("single_source_dijkstra_path_length", G, node, cutoff, weight)
     for name in ("single_source_shortest_path_length", "single_source_dijkstra_path_length"):
@@ -82,6 +82,22 @@ def test_paths(kind):
             call(name, G, "nowhere")
     with pytest.raises(nx.NetworkXError, match="nowhere is not in the graph"):
         call("descendants", G, "nowhere")
+
+
+@pytest.mark.parametrize("weights", [[1, math.inf], [1.5, math.inf], [math.inf, 2.0], [-1073741823, 5], [3, 4]])
+def test_paths_of_any_weights(weights):
+    """NetworkX leaves out what is infinitely far by Bellman-Ford, and not by Dijkstra."""
+    G = nx.DiGraph()
+    G.add_weighted_edges_from([("a", "b", weights[0]), ("b", "c", weights[1])])
+    for node in G:
+        check("single_source_bellman_ford_path_length", G, node)
+        if min(weights) >= 0:
+            check("single_source_dijkstra_path_length", G, node)
+    for back in (-1073741823, -1e308):
+        G.add_edge("b", "a", weight=back)
+        if weights[0] < math.inf:
+            with pytest.raises(nx.NetworkXUnbounded):
+                call("single_source_bellman_ford_path_length", G, "a")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -40,7 +40,10 @@ class Buckets:
     """A bucket holds the distances below `limit` that none before it has held; below `last` there are more to come."""
 
     def __init__(self, name: str, A: Matrix, delta, dtype: np.dtype):
-        width = _first_width(A) if delta is None else float(delta) if isinstance(delta, numbers.Real) else math.nan
+        try:
+            width = _first_width(A) if delta is None else float(delta) if isinstance(delta, numbers.Real) else math.nan
+        except OverflowError:  # an integer
+            width = math.inf if delta > 0 else math.nan
         if not width > 0:
             raise InvalidValue(f"{name}: delta is {delta!r}, wanted a positive number")
         self.width, self.dtype = width, dtype

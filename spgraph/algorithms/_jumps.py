@@ -43,7 +43,7 @@ class Jumps:
         """(1 - alpha) p + alpha lost p', where dangling vertices have `lost` so much rank together."""
         follows = self.alpha * lost
         if self.uniform:
-            return self.dtype.type((1 - self.alpha + follows) / self.n)
+            return self.dtype.type((1 - self.alpha + follows) / max(self.n, 1))
         if self.sink is self.jump:
             self.next << scaled(self.jump, 1 - self.alpha + follows)
         else:

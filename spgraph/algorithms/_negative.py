@@ -1,7 +1,7 @@
 """Negative weights: relaxation in rounds, and the cycles around which distances fall for ever.
 
-Paths without a cycle have fewer edges than there are vertices: what still falls after so many rounds comes from a
-cycle of negative weight.
+Paths without a cycle have fewer edges than there are vertices: what still falls in round n comes from a cycle of
+negative weight. No sum has more than n terms, then, which is what `_weights.to_add` counts on.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ __all__ = ["causes", "cycle_of", "relax_in_rounds"]
 
 
 def relax_in_rounds(name: str, A: Matrix, dist: Vector, min_plus) -> None:
-    """Relax what changed until nothing does; more than n rounds mean a negative cycle."""
+    """Relax what changed until nothing does; if round n changes something, there is a negative cycle."""
     near = dist.dup()
     with loop() as rounds:
         dist(binary.min, changed=near) << near.vxm(A, min_plus)  # dist min= near min.+ A; near = what is lowered
         rounds.until(near.nvals == 0)
-        rounds.until(rounds.count == A.nrows + 1)
-    if not near.nvals:
-        return
-    i = near.to_coo()[0][0]
-    raise InvalidValue(f"{name}: a cycle of negative weight reaches vertex {i}, so distances have no minimum "
-                       "(negative_cycle names its vertices)")
+        rounds.until(rounds.count == A.nrows)
+    if near.nvals:
+        i = near.to_coo()[0][0]
+        raise InvalidValue(f"{name}: a cycle of negative weight reaches vertex {i}, so distances have no minimum "
+                           "(negative_cycle names its vertices)")
+    if dist.dtype.np_type.kind == "f" and dist.reduce(monoid.min).new().value == -np.inf:  # there falling ends
+        i = select.valueeq(dist, -np.inf).new().to_coo()[0][0]
+        raise InvalidValue(f"{name}: the distance of vertex {i} falls below all numbers of {dist.dtype}: a cycle of "
+                           "negative weight reaches it (negative_cycle names its vertices), or weights are too large")
 
 
 def causes(A: Matrix, near: Vector, lowered: Vector) -> Vector:

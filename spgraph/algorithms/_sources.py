@@ -36,7 +36,7 @@ def starts_of(A: Matrix, k, sources, seed) -> list[int]:
     if sources is None:
         if k is None:
             return list(range(A.nrows))
-        chance = seed if isinstance(seed, random.Random) else random.Random(seed)
+        chance = seed if isinstance(seed, random.Random) else random.Random(_seed(seed))
         return chance.sample(range(A.nrows), _count("k", k, A.nrows))
     if k is not None:
         raise InvalidValue("betweenness_centrality: k and sources were both given, but one of them was wanted")
@@ -44,6 +44,14 @@ def starts_of(A: Matrix, k, sources, seed) -> list[int]:
     if not starts or len(set(starts)) < len(starts):
         raise InvalidValue(f"betweenness_centrality: sources is {sources!r}, wanted one vertex or more, each once")
     return starts
+
+
+def _seed(seed) -> int | None:
+    try:
+        return None if seed is None else operator.index(seed)
+    except TypeError:
+        raise InvalidValue(f"betweenness_centrality: seed is {seed!r}, wanted an integer, a random.Random or None") \
+            from None
 
 
 def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype: np.dtype,

@@ -17,7 +17,7 @@ from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
-__all__ = ["LARGEST", "along_edges", "are_roads", "as_asked", "check_finite", "check_not_negative", "signed", "to_add",
+__all__ = ["LARGEST", "along_edges", "are_roads", "as_asked", "check_not_negative", "signed", "to_add",
            "weights_matter"]
 
 LARGEST = np.iinfo(np.int64).max
@@ -41,10 +41,10 @@ def to_add(name: str, A: Matrix, dtype) -> tuple[Any, Any, np.dtype, np.dtype]:
     if not A.nvals:
         return 0, min_plus, dtype, dtype
     if A.dtype.np_type.kind == "f":
-        lightest = A.reduce_scalar(nan_min).value
-        if np.isnan(lightest):
-            rows, cols, _ = select.valueeq(A.apply(unary.isnan), True).new().to_coo()
-            raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is NaN")
+        lightest = _lightest(name, A)
+        if lightest == -math.inf:  # no sum is less, and none is told from another
+            rows, cols, _ = select.valueeq(A, -math.inf).new().to_coo()
+            raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is -inf, wanted more")
         return lightest, min_plus, dtype, dtype
     lightest, heaviest = int(A.reduce_scalar(monoid.min).value), int(A.reduce_scalar(monoid.max).value)
     longest = max(heaviest, -lightest) * max(A.nrows, 1)
@@ -57,6 +57,17 @@ def to_add(name: str, A: Matrix, dtype) -> tuple[Any, Any, np.dtype, np.dtype]:
         raise InvalidValue(
             f"{name}: weights from {lightest} to {heaviest} may not fit int64 when added; give dtype=float")
     return lightest, capped_plus, dtype, dtype
+
+
+def _lightest(name: str, A: Matrix) -> Any:
+    """The smallest of the weights, of which there are some; raises for NaN, and names the edge."""
+    if A.dtype.np_type.kind != "f":
+        return A.reduce_scalar(monoid.min).new().value
+    lightest = A.reduce_scalar(nan_min).new().value
+    if np.isnan(lightest):
+        rows, cols, _ = select.valueeq(A.apply(unary.isnan), True).new().to_coo()
+        raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is NaN")
+    return lightest
 
 
 def _distance_type(name: str, A: Matrix, dtype) -> np.dtype:
@@ -82,29 +93,24 @@ def as_asked(name: str, dist: Vector, min_plus, dtype: np.dtype) -> Vector:
     return dist if dist.dtype == dtype else dist.dup(dtype)
 
 
-def check_finite(name: str, A: Matrix) -> None:
-    """Raise for a weight of -inf, below which no sum is told from another."""
-    if A.dtype.np_type.kind == "f" and A.nvals and A.reduce_scalar(monoid.min).new().value == -math.inf:
-        rows, cols, _ = select.valueeq(A, -math.inf).new().to_coo()
-        raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is -inf, wanted a number, or inf")
-
-
 # ---- multiplied: what flows along edges -------------------------------------------------
 def weights_matter(A: Matrix, weighted: bool) -> bool:
     """Whether edges weigh their values, and these are not all true."""
     return weighted and not (A.dtype == bool and A.nvals and A.reduce_scalar(monoid.land).new().value)
 
 
-def along_edges(A: Matrix, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
-    """The semirings of x A and of A x, where an edge weighs its value or 1."""
+def along_edges(name: str, A: Matrix, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
+    """The semirings of x A and of A x, where an edge weighs its value or 1; raises for NaN."""
     if weights_matter(A, weighted):
+        if A.nvals:
+            _lightest(name, A)
         return semiring.plus_times[dtype], semiring.plus_times[dtype]
     return semiring.plus_first[dtype], semiring.plus_second[dtype]
 
 
 def check_not_negative(name: str, A: Matrix) -> None:
-    """Raise for an edge of negative weight, and name it."""
-    if A.nvals and A.reduce_scalar(monoid.min).new().value < 0:
+    """Raise for an edge whose weight is negative or NaN, and name it."""
+    if A.nvals and _lightest(name, A) < 0:
         rows, cols, values = select.valuelt(A, 0).new().to_coo()
         raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is {values[0]}, wanted no negative "
                            "weight")

@@ -18,7 +18,7 @@ from spgraph import binary
 from spgraph.algorithms._inputs import as_source, of_graph
 from spgraph.algorithms._negative import causes, cycle_of
 from spgraph.algorithms._tree import tree_of_shortest_paths
-from spgraph.algorithms._weights import check_finite, signed, to_add
+from spgraph.algorithms._weights import signed, to_add
 from spgraph.algorithms.sssp import distances
 from spgraph.vector import Vector
 
@@ -61,7 +61,6 @@ def bellman_ford(A, source: int, *, dtype=None) -> tuple[Vector, Vector]:
     >>> distance.to_dense(), parent.to_dense()
     (array([ 0, -5,  5]), array([0, 2, 0]))
     """
-    check_finite("bellman_ford", A)
     dist, lightest = distances("bellman_ford", A, source, math.inf, dtype)
     return dist, tree_of_shortest_paths(A, dist, source, lightest)
 
@@ -96,7 +95,6 @@ def negative_cycle(A, source: int, *, dtype=None) -> list[int] | None:
     [1, 2]
     """
     source = as_source("negative_cycle", A, source)
-    check_finite("negative_cycle", A)
     lightest, min_plus, dtype, _ = to_add("negative_cycle", A, dtype)
     if lightest >= 0:
         return None

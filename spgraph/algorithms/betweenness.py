@@ -23,6 +23,7 @@ from spgraph.algorithms._counts import Numbers
 from spgraph.algorithms._fronts import fronts_of
 from spgraph.algorithms._inputs import as_float, of_graph
 from spgraph.algorithms._sources import is_directed, rescale, starts_of, sum_over
+from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
@@ -84,6 +85,8 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
     array([1., 0., 0., 0., 0.])
     """
     dtype = as_float("betweenness_centrality", dtype)
+    if directed not in (None, True, False):
+        raise InvalidValue(f"betweenness_centrality: directed is {directed!r}, wanted True, False or None")
     starts = starts_of(A, k, sources, seed)
     total = sum_over(A, starts, batch, spread, dtype, partial(_add_dependencies, endpoints=endpoints))
     if normalized or sources is None:

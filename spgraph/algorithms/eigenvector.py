@@ -63,7 +63,7 @@ def eigenvector_centrality(A, max_iter: int = 100, tol: float = 1e-6, *, nstart=
     """
     n, dtype = A.nrows, as_float("eigenvector_centrality", dtype)
     stop = Stop("eigenvector_centrality", n, max_iter, tol, n, fail_on_nonconvergence)
-    follow, _ = along_edges(A, weighted, dtype)
+    follow, _ = along_edges("eigenvector_centrality", A, weighted, dtype)
     old, new = full_vector("eigenvector_centrality", "nstart", nstart, n, dtype, 1), Vector(dtype, n)
     total = float(old.reduce(monoid.plus).new().get(0))
     if n and (not math.isfinite(total) or total == 0):

@@ -69,7 +69,7 @@ def katz_centrality(A, alpha: float = 0.1, beta=1.0, *, max_iter: int = 1000, to
     alpha = as_number("katz_centrality", "alpha", alpha, -most, most, f"a finite {dtype}")
     stop = Stop("katz_centrality", n, max_iter, tol, n, fail_on_nonconvergence,
                 "; alpha must be less than 1 / the largest eigenvalue of A")
-    follow, _ = along_edges(A, weighted, dtype)
+    follow, _ = along_edges("katz_centrality", A, weighted, dtype)
     base = full_vector("katz_centrality", "beta", beta, n, dtype, 1)
     old, new = full_vector("katz_centrality", "nstart", nstart, n, dtype, 0), Vector(dtype, n)
     while not stop.reached():

@@ -49,7 +49,7 @@ def sssp(A, source: int, *, delta: float | None = None, dtype=None) -> Vector:
     IndexOutOfBound
         If `source` is not a vertex.
     InvalidValue
-        If a weight is NaN, if a distance does not fit int64, or if a cycle of negative weight can be reached.
+        If a weight is NaN or -inf, a distance does not fit its type, or a cycle of negative weight can be reached.
 
     Examples
     --------

@@ -216,7 +216,8 @@ def single_source_dijkstra_path_length(G, source, cutoff=None, weight="weight"):
     """Least sums of weights from a node to all that it reaches."""
     start = _check_node(G, source, "Node")
     keep = None if cutoff is None else lambda values: values <= cutoff
-    return _sparse(G, algorithms.sssp(G.matrix(weight, parallel="min"), start), keep)
+    found = _sparse(G, algorithms.sssp(G.matrix(weight, parallel="min"), start), keep)
+    return found or {source: 0}  # the node itself is within any cutoff
 
 
 @backend_function(weight_is_a_name)
@@ -225,7 +226,7 @@ def single_source_bellman_ford_path_length(G, source, weight="weight"):
     start = _check_node(G, source)
     A = G.matrix(weight, parallel="min")
     try:
-        return _sparse(G, algorithms.bellman_ford(A, start)[0])
+        return _sparse(G, algorithms.bellman_ford(A, start)[0], lambda values: values < math.inf)
     except InvalidValue:
         if algorithms.negative_cycle(A, start) is None:
             raise

@@ -371,9 +371,14 @@ def matrix_resize(A: MatrixParts, nrows: int, ncols: int) -> None:
 def matrix_diag(u: VectorParts, k: int, dtype=None) -> MatrixParts:
     n = u.size + abs(k)
     new = MatrixParts(n, n, u.dtype if dtype is None else dtype, u.device)
+    if not k:  # entries stay where they are
+        new.rows = new.cols = u.layout
+        new.clear()
     keyed = []
     for device, piece in u.on_each():
         ids, values = piece_coo(piece)
+        if not k:
+            ids = u.layout.whole(device).locals_of(ids)
         keyed.append((ids + max(-k, 0), ids + max(k, 0), cast_values(device, values, new.dtype)))
     for (device, piece), arrived in zip(new.on_each(), route(new.rows, keyed)):
         fill_rows(device, piece, *arrived)
