@@ -113,10 +113,10 @@ class TestBetweenness:
         A = karate.matrix(sg)
         assert call.betweenness(sg, A, 2, seed=np.int64(3)).tolist() == call.betweenness(sg, A, 2, seed=3).tolist()
         for seed in ([1], "x", 1.5, np.random.default_rng(0)):
-            with pytest.raises(sg.exceptions.InvalidValue, match="seed is .*, wanted an integer, a random.Random or"):
+            with pytest.raises(sg.exceptions.InvalidValue, match=r"seed is .*, wanted an integer, a random"):
                 sg.algorithms.betweenness_centrality(A, 2, seed=seed)
         for directed in ("x", 2, 0.5):
-            with pytest.raises(sg.exceptions.InvalidValue, match="directed is .*, wanted True, False or None"):
+            with pytest.raises(sg.exceptions.InvalidValue, match=r"directed is .*, wanted True, False or None"):
                 sg.algorithms.betweenness_centrality(A, directed=directed)
 
     def test_float32(self, sg, karate):
