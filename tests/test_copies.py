@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
-from devices import spread
+from devices import in_use, spread
 from graphs import GRAPHS
 
 import spgraph as sg
@@ -210,6 +210,35 @@ def test_how_many_sources_gpus_do_at_once(cuda, monkeypatch):
     assert ran(parts, 9, batch=2) == [2, 2, 2, 2, 1]
     monkeypatch.setattr(_sources, "most", lambda A, room: 2)  # that is all that fits
     assert ran(parts, 9) == [1] * 9
+
+
+def test_gpus_do_fewer_sources_at_once_where_levels_need_more_memory(cuda, monkeypatch):
+    """Many levels of many edges each: what is kept of them is more than was reckoned with."""
+    several, real = [], _fronts.fronts_of
+
+    def noted(A, starts, one, dtype):
+        several.append(len(starts))
+        return real(A, starts, one, dtype)
+
+    monkeypatch.setattr(sys.modules["spgraph.algorithms.betweenness"], "fronts_of", noted)
+    monkeypatch.setattr(_sources, "TOGETHER", 1)
+    n, layers, degree, rng = 4096, 64, 12, np.random.default_rng(0)
+    wide = n // layers
+    rows = np.repeat(np.arange(n - wide), degree)
+    cols = (rows // wide + 1) * wide + rng.integers(0, wide, rows.size)
+    keys = np.unique(np.concatenate([rows * n + cols, cols * n + rows]))
+    with sg.Context("cpu"):
+        A = sg.Matrix.from_coo(keys // n, keys % n, True, nrows=n, ncols=n)
+        wanted = sg.algorithms.betweenness_centrality(A, sources=range(24), endpoints=True).to_dense()
+    parts = A.to(group_of(tuple(spread(cuda, 2))))
+    sg.algorithms.betweenness_centrality(parts, sources=[0, 1], batch=1)  # makes the copies, which are in use then
+    several.clear()
+    monkeypatch.setattr(_sources, "most", lambda A, room: 16)
+    with sg.Context(parts._device, memory_limit=in_use(cuda) + (3 << 20)):
+        got = sg.algorithms.betweenness_centrality(parts, sources=range(24), endpoints=True).to_dense()
+    assert several[:2] == [12, 12]
+    assert min(several) < 12
+    np.testing.assert_allclose(got, wanted, 1e-12, 1e-14)
 
 
 @pytest.mark.parametrize("order", ["natural", "degree"])

@@ -52,9 +52,11 @@ class Fronts:
         """Add what passes through each vertex on `paths` to the total, with or without the ends of the paths."""
         if endpoints:
             dependency = dependency.apply(binary.plus, right=1)
+            # a source counts with every vertex that it reaches, and has been counted once
+            ends = Vector.from_dense(self._reached(paths) - 2)
         total(binary.plus) << self._sums(dependency)
-        if endpoints:  # a source counts with every vertex that it reaches, and has been counted once
-            total(binary.plus)[self.starts] << Vector.from_dense(self._reached(paths) - 2)
+        if endpoints:
+            total(binary.plus)[self.starts] << ends
 
     def rows(self, found: Any) -> Matrix:
         """What each search has found as a row of a Matrix."""

@@ -14,7 +14,7 @@ from spgraph.algorithms._counts import BIAS, floats, wide
 from spgraph.algorithms._inputs import as_sources
 from spgraph.algorithms._vectors import zeros
 from spgraph.copies import most
-from spgraph.exceptions import InvalidValue
+from spgraph.exceptions import InvalidValue, OutOfMemory
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
@@ -66,11 +66,17 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
 
     def work(copy, jobs):
         total, numbers = zeros(dtype, copy.nrows), floats(dtype)
-        done = longest = 0
+        done, longest, most_at_once = 0, 0, len(jobs)
         while done < len(jobs):
-            at_once = batch or _at_once(copy, len(jobs), ROOM * dtype.itemsize, longest, shared)
+            at_once = batch or min(_at_once(copy, len(jobs), ROOM * dtype.itemsize, longest, shared), most_at_once)
             several = jobs[done:done + at_once]
-            added, steps = yield from _counted(add(copy, several, total, numbers))
+            try:
+                added, steps = yield from _counted(add(copy, several, total, numbers))
+            except OutOfMemory:  # what a search keeps of its levels depends on the graph
+                if batch or len(several) == 1:
+                    raise
+                most_at_once = len(several) // 2
+                continue
             if not added:
                 numbers = wide()
                 added, steps = yield from _counted(add(copy, several, total, numbers))
