@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 
 import spgraph
 from spgraph import cli
-from spgraph._cli import info, ranks, run, text
+from spgraph._cli import info, output, ranks, run, text
 from spgraph._cli.jobs import JOBS
 from spgraph._cli.names import Names
 from spgraph._cli.structure import check_components, check_cores, check_independent, check_triangles
@@ -417,6 +418,8 @@ def test_real_road_file(capsys, data_dir):
         (["bc", "path:0", "--samples", "1"], "--samples: got 1, the graph has 0 vertices"),
         (["bfs", "path:5", "--output", "levels.png"], "wanted a name that ends with .txt, .csv, .npy, .npz"),
         (["bfs", "path:5", "--output", "no/such/folder/levels.txt"], "there is no folder no/such/folder"),
+        (["bfs", "path:5", "--output", ""], "--output: '': wanted a name that ends with .txt, .csv, .npy, .npz"),
+        (["bfs", "path:5", "--trace", ""], "--trace: got '', wanted the name of a file"),
     ],
 )
 def test_errors_are_one_line_on_stderr(capsys, argv, message):
@@ -444,6 +447,32 @@ def test_duplicates_are_refused_with_the_option_that_helps(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "argv", "message"),
+    [
+        ("0 1 5\n0 1 0\n0 2 1\n", ["--dup-op", "lor"], None),
+        ("0 1 5\n0 1 0\n0 2 1\n", ["--dup-op", "land"], None),
+        ("%%MatrixMarket matrix coordinate integer skew-symmetric\n%%GraphBLAS type bool\n2 2 1\n2 1 1\n", [],
+         "line 4: skew-symmetric: -(True) does not fit"),
+    ],
+)  # fmt: skip
+def test_values_of_files(capsys, tmp_path, text, argv, message):
+    path = tmp_path / "a.graph_"
+    path.write_text(text)
+    code, _, err = call(capsys, "run", "bfs", str(path), "--source", "0", "--repeat", "0", *argv)
+    assert code == (0 if message is None else 2)
+    assert (message or "") in err and "should not happen" not in err
+
+
+@pytest.mark.parametrize("separator", ["\r", "\n", ","])
+def test_output_quotes_what_ends_a_line_or_cell(tmp_path, separator):
+    path = tmp_path / "a.csv"
+    names = np.array([f"a{separator}b", "c"])
+    output.SUFFIXES[".csv"](str(path), {"vertex": names, "level": np.array([0, 1])})
+    with open(path, newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file)) == [["vertex", "level"], [f"a{separator}b", "0"], ["c", "1"]]
+
+
+@pytest.mark.parametrize(
     "argv",
     [
         ["run"],
@@ -451,6 +480,8 @@ def test_duplicates_are_refused_with_the_option_that_helps(capsys, tmp_path):
         ["run", "bfs", "path:3", "--repeat", "-1"],
         ["run", "bfs", "path:3", "--dtype", "int7"],
         ["bench", "compare"],
+        ["bench", "overhead", "--save", ""],
+        ["bench", "scaling", "path:3", "--plot", ""],
         ["bench"],
         [],
     ],

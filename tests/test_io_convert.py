@@ -1,5 +1,7 @@
 """SciPy, NetworkX, NumPy and files: edges in = edges out, zeros, isolated vertices, labels, no copies."""
 
+import re
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spgraph as sg
-from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound, InvalidValue
+from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound, InvalidValue, OutOfMemory
 from spgraph.io import as_matrix, from_networkx, from_numpy, from_scipy, to_networkx, to_scipy
 
 ISOLATED = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
@@ -200,3 +202,58 @@ def test_as_matrix(tmp_path):
     ):
         with pytest.raises(error):
             as_matrix(wrong)
+
+
+def test_duplicates_are_told_what_takes_dup_op():
+    for graph, advice in (
+        (nx.MultiGraph([(0, 1), (0, 1)]), "sg.io.from_networkx"),
+        (nx.MultiDiGraph([(0, 1), (0, 1)]), "sg.io.from_networkx"),
+        (sp.coo_array(([1, 2], ([0, 0], [1, 1])), shape=(2, 2)), "sg.io.from_scipy"),
+        (([0, 0], [1, 1]), "sg.Matrix.from_coo"),
+    ):
+        for call in (as_matrix, sg.algorithms.connected_components):
+            with pytest.raises(InvalidValue, match=f"in {re.escape(advice)}\\(..., dup_op=...\\)"):
+                call(graph)
+
+
+def test_networkx_weights_that_are_no_numbers():
+    for odd in ([1, 2], [[1], [1, 2]], (3,), None, "far", 2**70, 1j):
+        for more in ({}, {"weight": 1}, {"weight": 0.5}):
+            graph = nx.Graph()
+            graph.add_edge("a", "b", **more)
+            graph.add_edge("b", "c", weight=odd)
+            if odd is None:  # counts as 1
+                assert from_networkx(graph).nvals == 4
+                continue
+            told = re.escape(f"edge ('b', 'c') has weight {odd!r}, wanted a number")
+            with pytest.raises(DomainMismatch, match=told):
+                from_networkx(graph)
+    graph.edges["a", "b"]["weight"] = graph.edges["b", "c"]["weight"] = [1, 2]
+    with pytest.raises(DomainMismatch, match=r"edge \('a', 'b'\) has weight \[1, 2\], wanted a number"):
+        from_networkx(graph)
+
+
+@pytest.mark.parametrize("wide", [2**53 + 1, np.int64(2**53 + 1), np.uint64(2**53 + 1), np.int64(-(2**63))])
+@pytest.mark.parametrize("other", [0.5, np.float32(0.5), np.float64(0.5)])
+def test_networkx_integers_beside_floats(wide, other):
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([(0, 1, wide), (1, 2, other)])
+    with pytest.raises(DomainMismatch, match="FP64 cannot hold"):
+        from_networkx(graph)
+    graph.edges[0, 1]["weight"] = type(wide)(2**53)
+    assert from_networkx(graph).to_coo()[2].tolist() == [2.0**53, 0.5]
+
+
+def test_more_vertices_than_memory():
+    huge = 10**13
+    for graph, error, told in (
+        (([huge], [0]), OutOfMemory, "cpu has no room for"),
+        (([0], [huge]), OutOfMemory, "cpu has no room for"),
+        (([2**62], [0]), OutOfMemory, "cpu has no room for"),
+        (([2**63 - 1], [0]), OutOfMemory, "cpu has no room for"),
+        (([2**63], [0]), IndexOutOfBound, "as_matrix: index 9223372036854775808 is not below"),
+        (([0], np.array([2**64 - 1], np.uint64)), IndexOutOfBound, "index 18446744073709551615 is not below"),
+        (sp.coo_array(([1], ([0], [0])), shape=(huge, huge)), OutOfMemory, "cpu has no room for"),
+    ):
+        with pytest.raises(error, match=told):
+            as_matrix(graph)

@@ -1,12 +1,15 @@
 """Edge lists: separators, kinds of ids, labels, weights, and what they refuse."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import spgraph as sg
 from semirings.exceptions import GraphblasException, InvalidValue
-from spgraph.io import FormatError, read, read_edgelist
+from spgraph.io import FormatError, _table, read, read_edgelist
 
 
 @pytest.fixture
@@ -193,3 +196,70 @@ def test_any_ids(tmp_path_factory, pairs, style):
     A = read(path)
     assert labelled(A) == dict.fromkeys(pairs, 7 if weight else True)
     assert A.nrows == len({end for pair in pairs for end in pair})
+
+
+# ---- numbers and sizes ---------------------------------------------------------------------
+@pytest.mark.parametrize("odd", ["1.5", "1e3", "inf"])
+@pytest.mark.parametrize("wide", [str(2**64), "-1", str(-(2**63) - 1), str(2**63)])
+@pytest.mark.parametrize("separator", [" ", ",", " a"])
+def test_fp64_whatever_the_order_of_lines(file, odd, wide, separator):
+    weights = [odd, wide, str(2**63), "7"]
+    for order in itertools.permutations(weights):
+        A = read(file("".join(f"x{separator}{k}{separator[:1]}{weight}\n" for k, weight in enumerate(order))))
+        assert A.dtype == np.float64
+        assert sorted(A.to_coo()[2].tolist()) == sorted(map(float, weights))
+
+
+@pytest.mark.parametrize("block", [8, _table.BLOCK])
+def test_what_does_not_fit_is_named_whatever_the_order_of_lines(file, block, monkeypatch):
+    monkeypatch.setattr(_table, "BLOCK", block)
+    for order in itertools.permutations(["5", "-1", str(2**63)]):
+        with pytest.raises(FormatError, match="9223372036854775808 does not fit in 64 bits beside -1, which") as caught:
+            read(file("".join(f"0 {k} {weight}\n" for k, weight in enumerate(order))))
+        assert caught.value.line == order.index("-1") + 1
+    for order in itertools.permutations(["5", "-1", str(2**63), str(2**64)]):
+        with pytest.raises(FormatError, match=r"18446744073709551616 does not fit in 64 bits$") as caught:
+            read(file("".join(f"0 {k} {weight}\n" for k, weight in enumerate(order))))
+        assert caught.value.line == order.index(str(2**64)) + 1
+    assert read(file(f"0 1 {2**64}\n0 2 {2**63}\n0 3 0.5\n")).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("vertices", "error", "told"),
+    [
+        (10**13, FormatError, "10,000,000,000,000 vertices need .* more than half of this machine's memory"),
+        (2**62, FormatError, "vertices need .* more than half of this machine's memory"),
+        (2**70, FormatError, "vertices need .* more than half of this machine's memory"),
+        (np.array([2**63], np.uint64), InvalidValue, "vertices: got id 9223372036854775808, but ids are below"),
+        (-1, InvalidValue, r"vertices: got -1, wanted their number \(0 or more\), ids or a path"),
+        (np.int64(-1), InvalidValue, "vertices: got .*-1.*, wanted their number"),
+        (True, InvalidValue, "vertices: got True, wanted their number"),
+        (1.5, InvalidValue, "vertices: got 1.5, .*wanted their number"),
+        (0, FormatError, "line 1: got id 0, wanted none: there are 0"),
+    ],
+)
+def test_vertices_that_cannot_be(file, vertices, error, told):
+    path = file("0 1\n")
+    for relabel in (True, False):
+        if relabel or np.ndim(vertices) == 0:
+            with pytest.raises(error, match=told):
+                read_edgelist(path, vertices=vertices, relabel=relabel)
+    with pytest.raises(InvalidValue, match=r"vertices: got 1\.5, wanted"):
+        read_edgelist(file("a b\n"), vertices=1.5)
+    assert read_edgelist(file(""), vertices=0).shape == (0, 0)
+
+
+@pytest.mark.parametrize(("values", "wanted"), [("nan 3", 3.0), ("3 nan", 3.0), ("nan nan", np.nan)])
+@pytest.mark.parametrize("op", [sg.binary.min, "max", sg.monoid.min])
+def test_nan_among_duplicates(file, values, wanted, op):
+    A = read(file("".join(f"0 1 {value}\n" for value in values.split())), dup_op=op)
+    assert np.array_equal(A.to_coo()[2], [wanted], equal_nan=True)
+
+
+def test_truth_of_numbers_among_duplicates(file):
+    path = file("0 1 5\n0 1 0\n1 2 7\n")
+    for op, wanted in (("lor", 1), ("land", 0), ("lxor", 1), (sg.monoid.lor, 1)):
+        A = read(path, dup_op=op)
+        assert (A.dtype, A.to_coo()[2].tolist()) == ("INT64", [wanted, 7])
+    with pytest.raises(FormatError, match='dup_op="minus": -1 does not fit uint8'):
+        read(file("0 1 0\n0 1 1\n"), dup_op="minus", dtype="UINT8")

@@ -297,6 +297,9 @@ HUGE = {"descr": "<i8", "fortran_order": False, "shape": (10**15,)}
         ({"shape": [2]}, r"array 'shape': got \[2\], expected two numbers"),
         ({"format": np.array("lil")}, r"array 'format': got 'lil', expected one of csr, csc, bsr, coo, dia"),
         ({"labels": np.array(["a"])}, r"array 'labels': got <U1 of shape \(1,\), expected 2"),
+        ({"labels": np.array(["a", "a"])}, r"array 'labels': it names 1 different vertices, there are 2"),
+        ({"labels": np.array([7, 7])}, r"array 'labels': it names 1 different vertices, there are 2"),
+        ({"shape": [0, 0]}, "array 'row': got index 0, expected none"),
         ({"row": None}, "there is no array 'row'; wanted what scipy.sparse.save_npz writes"),
     ],
 )

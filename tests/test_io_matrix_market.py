@@ -1,6 +1,7 @@
 """Matrix Market: what the format allows, and every disagreement by line."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -162,6 +163,7 @@ def test_graphblas_types():
         ),
         (body("coordinate unsigned-integer general", "2 2 1", "1 1 -1"), 3, "-1 does not fit dtype uint64"),
         (body("coordinate real skew-symmetric", "2 2 1", "1 1 1"), 3, "no entries on its diagonal"),
+        (body("coordinate real general", "0 0 1", "1 1 1"), 3, "got row 1, wanted none: there are 0"),
         (
             body("coordinate integer general", "%%GraphBLAS type int8_t", "2 2 2", "1 1 1", "1 2 128"),
             5,
@@ -179,6 +181,34 @@ def test_disagreements(text, line, message):
     assert caught.value.line == line, caught.value
     assert message in str(caught.value)
     assert str(caught.value).startswith(f"test.mtx, line {line}: ")
+
+
+@pytest.mark.parametrize(
+    ("field", "kind", "value", "told"),
+    [
+        ("unsigned-integer", "", "5", r"-(5) does not fit in 64 bits of uint64, which has no sign"),
+        ("integer", "%%GraphBLAS type uint8_t", "5", r"-(5) does not fit in 8 bits of uint8, which has no sign"),
+        ("integer", "", str(2**63), f"-({2**63}) does not fit in 64 bits"),
+        ("integer", "%%GraphBLAS type bool", "1", "-(True) does not fit in 8 bits of bool, which has no sign"),
+        ("integer", "% spgraph: dtype=bool", "1", "-(True) does not fit in 8 bits of bool, which has no sign"),
+        ("integer", "%%GraphBLAS type int8_t", "-128", "-(-128) does not fit in 8 bits"),
+    ],
+)
+def test_skew_symmetric_values_without_a_negative(tmp_path, field, kind, value, told):
+    lines = [kind] * bool(kind) + ["3 3 2", "3 1 0", f"2 1 {value}"]
+    path = file(tmp_path, body(f"coordinate {field} skew-symmetric", *lines))
+    with pytest.raises(FormatError, match=rf"line {4 + bool(kind)}: skew-symmetric: {re.escape(told)}"):
+        read(path)
+
+
+def test_skew_symmetric_duplicates(tmp_path):
+    path = file(tmp_path, body("coordinate integer skew-symmetric", "2 2 2", "2 1 3", "2 1 4"))
+    A = read(path, dup_op="min")
+    assert A.to_dicts() == {0: {1: -3}, 1: {0: 3}}
+    assert str(A.report).endswith("2 edges read, 2 duplicates merged, 2 reversed edges added, 2 stored")
+    assert read(path, dup_op="max", dtype="FP32").to_dicts() == {0: {1: -4.0}, 1: {0: 4.0}}
+    with pytest.raises(FormatError, match=r"line 4: the pair \(2, 1\) was there before"):
+        read(path)
 
 
 def test_file_without_banner(tmp_path):

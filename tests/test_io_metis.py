@@ -88,6 +88,20 @@ def test_duplicates(file):
     assert (entries(A), A.report.duplicates_merged) == ({(0, 1): 5, (1, 0): 5}, 2)
 
 
+def test_parallel_edges_in_any_order(file):
+    path = file("3 3 001\n2 5 2 6\n1 6 1 5 3 2\n2 2\n")
+    for op, wanted in (("min", 5), ("plus", 11), ("first", 5), ("last", 6), ("minus", -1)):  # the list of 1 counts
+        A = read(path, dup_op=op)
+        assert (entries(A), A.symmetric) == ({(0, 1): wanted, (1, 0): wanted, (1, 2): 2, (2, 1): 2}, True)
+    with pytest.raises(FormatError, match=r"line 2: the pair \(1, 2\) was there before"):
+        read(path)
+    with pytest.raises(FormatError, match=r"line 2: \(1, 2\) has weight 5, \(2, 1\) has 6"):
+        read(file("2 2 001\n2 5 2 6\n1 6 1 7\n"), dup_op="min")
+    with pytest.raises(FormatError, match=r"line 3: \(2, 3\) has weight 2, \(3, 2\) has 4"):
+        read(file("3 3 001\n2 5 2 6\n1 6 1 5 3 2\n2 4\n"), dup_op="min")
+    assert np.isnan(read(file("2 2 001\n2 5 2 nan\n1 nan 1 5\n"), dup_op="plus").to_coo()[2]).all()
+
+
 def test_directed(file):
     path = file("3 2 1\n2 7 3 9\n\n\n")
     with pytest.raises(FormatError, match=r"line 1: promises 2 edges, the lists have 1; .*directed=True"):

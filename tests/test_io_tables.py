@@ -313,3 +313,32 @@ def test_tables_of_labels_reach_results(file):
     A = read(file("who,whom\nann,bob\nbob,cat\n".replace("who,whom", "from,to")))
     level = sg.algorithms.bfs(A, A.labels.tolist().index("ann"))
     assert {A.labels[v]: depth for v, depth in level.to_dict().items()} == {"ann": 0, "bob": 1, "cat": 2}
+
+
+@pytest.mark.parametrize("names", [["a\rb", "c"], ["a\r\nb", "c,d"], ['a"\rb', "\u2028b"[1:]], ["c", "a\rb"]])
+@pytest.mark.parametrize("weights", [True, False])
+def test_csv_of_names_of_several_lines(tmp_path, names, weights):
+    A = sg.Matrix.from_coo([0], [0], 5 if weights else True, nrows=2, ncols=2)  # one vertex stands alone
+    write(A, tmp_path / "a.csv", labels=names)
+    for suffix in (".csv", ""):
+        path = tmp_path / f"a{suffix}"
+        path.write_bytes((tmp_path / "a.csv").read_bytes())
+        B = read(path)
+        assert labelled(B) == {(names[0], names[0]): 5 if weights else True}
+        assert B.labels.tolist() == sorted(names)
+
+
+@pytest.mark.parametrize("header", ["x", "yes", 1, 0, 2, [True]])
+def test_header_that_is_no_truth_value(file, header):
+    with pytest.raises(InvalidValue, match=r"read_csv: header: got .*, wanted True, False or None"):
+        read_csv(file("0,1\n"), header=header)
+    assert read_csv(file("x,y\n0,1\n"), header=np.True_).nvals == 1
+
+
+@pytest.mark.parametrize("format", [["csv"], {"csv"}, 3, b"csv", "xml"])
+def test_format_that_is_not_one(file, format):
+    path = file("0,1\n")
+    with pytest.raises(InvalidValue, match=r"read: format: got .*, wanted one of matrix_market, edgelist"):
+        read(path, format=format)
+    with pytest.raises(InvalidValue, match=r"write: format: got .*, wanted one of matrix_market, edgelist"):
+        write(read(path), path, format=format)

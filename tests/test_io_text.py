@@ -1,5 +1,6 @@
 """Text into numbers: exact, in blocks, interpreted and compiled alike; damaged files."""
 
+import bz2
 import gzip
 import lzma
 import math
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spgraph.io import FormatError, _table, _text
+from spgraph.io import FormatError, _table, _text, read
 from spgraph.io._table import Table
 from spgraph.io._text import Text, load
 from spgraph.kernels.cpu import _specialise
@@ -190,11 +191,30 @@ def test_compression_is_known_by_content(tmp_path):
     path.write_bytes(gzip.compress(b"1 2\n" * 1000)[:-20])
     with pytest.raises(FormatError, match=r"d\.gz: the compressed file is damaged or cut short"):
         load(path)
-    path.write_bytes(b"BZh9 this is not bzip2")
+    path.write_bytes(b"BZh91AY&SY this is not bzip2")
     with pytest.raises(FormatError, match="damaged"):
         load(path)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "missing.mtx")
+
+
+@pytest.mark.parametrize("name", ["BZhang", "BZh9", "BZh91AY", "BZh91AY&SX", "PAR1", "PAR1é", "PK"])
+def test_names_that_begin_as_packed_files_do(tmp_path, name):
+    path = tmp_path / "names"
+    path.write_text(f"{name} Wu\nWu Li\n")
+    assert read(path).labels.tolist() == sorted([name, "Wu", "Li"])
+
+
+@pytest.mark.parametrize("content", [b"", b"1 2\n", b"1 2\n" * 100_000])
+@pytest.mark.parametrize("level", range(1, 10))
+def test_bzip2(tmp_path, content, level):
+    path = tmp_path / "a"
+    path.write_bytes(bz2.compress(content, level))
+    assert load(path).data == content
+    for length in range(4, 14):  # a whole magic has ten bytes
+        path.write_bytes(bz2.compress(content, level)[:length])
+        with pytest.raises(FormatError, match="damaged or cut short"):
+            load(path)
 
 
 def test_text_larger_than_memory(tmp_path, monkeypatch):

@@ -1,14 +1,16 @@
 """Dropping, merging, mirroring: against a dictionary of edges, and the counts that reports promise."""
 
 import operator
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import spgraph as sg
 from semirings import binary, monoid
-from semirings.exceptions import DomainMismatch, InvalidValue
+from semirings.exceptions import DomainMismatch, InvalidValue, OutOfMemory
 from spgraph.block import width
 from spgraph.io import _coo, _keys
 from spgraph.io._coo import Edges, invalid, tidy
@@ -49,12 +51,15 @@ def check_report(csr, given_edges):
 def model(triples, fold, *, drop=False, mirror=None, symmetrize=False):
     if drop:
         triples = [t for t in triples if t[0] != t[1]]
-    if mirror:
-        sign = -1 if mirror == "skew-symmetric" else 1
-        triples = [t for u, v, w in triples for t in ((u, v, w), (v, u, sign * w))[: 1 + (u != v)]]
+    if mirror == "symmetric":
+        triples = [t for u, v, w in triples for t in ((u, v, w), (v, u, w))[: 1 + (u != v)]]
+    if mirror == "skew-symmetric":  # what stands above the diagonal means its twin
+        triples = [(u, v, w) if u >= v else (v, u, -w) for u, v, w in triples]
     result = {}
     for u, v, w in triples:
         result[u, v] = fold(result[u, v], w) if (u, v) in result else w
+    if mirror == "skew-symmetric":
+        result |= {(v, u): -w for (u, v), w in result.items() if u != v}
     if symmetrize and mirror != "symmetric":
         both = {}
         for u, v in {(min(pair), max(pair)) for pair in result}:
@@ -235,3 +240,121 @@ def test_positions_are_stable(keys, bits):
     expected = sorted(range(len(keys)), key=keys.__getitem__)
     assert ordered.tolist() == sorted(keys)
     assert (expected if positions is None else positions.tolist()) == expected
+
+
+# ---- values that combine and mirror ----------------------------------------------------
+def typed(values, mirror=None):
+    """Parallel edges from 1 to 0."""
+    ends = np.ones(len(values), np.int64), np.zeros(len(values), np.int64)
+    return Edges(*ends, np.array(values), 2, 2, "test", invalid("test"), mirror=mirror)
+
+
+@pytest.mark.parametrize("given_values", [[np.nan, 3.0], [3.0, np.nan], [np.nan, 3.0, 7.0], [np.nan, np.nan]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("op", ["min", "max", "minimum", "maximum", "fmin", monoid.min, binary.max])
+def test_nan_as_the_engine_has_it(given_values, dtype, op):
+    values = np.array(given_values, dtype)
+    (found,) = tidy(typed(values), dup_op=op).values
+    op = binary.from_string(op) if isinstance(op, str) else op
+    same = [1] * values.size, [0] * values.size
+    (wanted,) = sg.Matrix.from_coo(*same, values, nrows=2, ncols=2, dup_op=op).to_coo()[2]
+    assert np.array_equal(found, wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "values", [[5, 0], [0, 0], [0, 5], [3, 4], [5, 0, 0], [0.5, 0.0], [np.nan, 0.0], [True, False]]
+)
+@pytest.mark.parametrize("op", ["lor", "land", "lxor", "eq", "ne", "lt", "iseq"])
+def test_truth_values_are_numbers_as_in_the_engine(values, op):
+    edges = typed(values)
+    extra = Edges(np.append(edges.rows, 0), np.append(edges.cols, 1), np.append(edges.values, edges.values[:1]), 2, 2,
+                  "test", invalid("test"))  # fmt: skip
+    found = tidy(extra, dup_op=op).values
+    wanted = sg.Matrix.from_coo(extra.rows, extra.cols, extra.values, nrows=2, ncols=2, dup_op=op).to_coo()[2]
+    assert found.dtype == wanted.dtype == edges.values.dtype
+    assert np.array_equal(found, wanted, equal_nan=found.dtype.kind == "f")  # one stays as it was
+
+
+@pytest.mark.parametrize("op", ["lxnor", "pair"])
+def test_operators_of_another_type_are_refused(op):
+    """The engine casts all values to it, those of no duplicates too."""
+    with pytest.raises(DomainMismatch, match=f"dup_op={op}: float64 becomes .*, but duplicates must keep their type"):
+        tidy(typed([0.5, 2.0]), dup_op=op)
+
+
+@pytest.mark.parametrize("op", ["firsti", "secondj", binary.firstj])
+def test_operators_that_ask_for_positions_are_refused(op):
+    with pytest.raises(DomainMismatch, match=r"dup_op=[\w.]+: it asks for positions"):
+        tidy(typed([1, 2]), dup_op=op)
+
+
+def test_truth_of_one_value_for_all():
+    ends = np.ones(2, np.int64), np.zeros(2, np.int64)
+    for value, wanted in ((np.int64(5), 1), (np.int64(1), 1), (np.True_, True)):
+        csr = tidy(Edges(*ends, value, 2, 2, "test", invalid("test")), dup_op="lor")
+        assert np.broadcast_to(csr.values, 1).tolist() == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("op", "values", "told"),
+    [
+        ("minus", np.array([0, 1], np.uint8), "-1 does not fit uint8"),
+        ("minus", np.array([-(2**63), 1]), "-9.22337e+18 does not fit int64"),
+        ("minus", np.array([2**63, 2**63, 1], np.uint64), "-1 does not fit uint64"),
+        ("rminus", np.array([1, 0], np.uint8), "-1 does not fit uint8"),
+        ("rminus", np.array([-128, 0], np.int8), "128 does not fit int8"),
+        ("pow", np.array([2, 8], np.uint8), "256 does not fit uint8"),
+    ],
+)
+def test_differences_and_powers_do_not_wrap(op, values, told):
+    with pytest.raises(InvalidValue, match=re.escape(told)):
+        tidy(typed(values), dup_op=op)
+
+
+def test_differences_that_fit():
+    assert tidy(typed(np.array([200, 100, 99], np.uint8)), dup_op="minus").values.tolist() == [1]
+    assert tidy(typed(np.array([100, 200], np.uint8)), dup_op="rminus").values.tolist() == [100]
+    assert tidy(typed(np.array([0.0, 1.5])), dup_op="minus").values.tolist() == [-1.5]
+    assert tidy(typed([True, True]), dup_op="minus").values.tolist() == [False]
+
+
+@pytest.mark.parametrize(("op", "wanted"), [("min", 3), ("max", 4), ("times", 12), ("plus", 7), ("minus", -1)])
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float64])
+def test_skew_symmetric_duplicates_combine_before_they_are_mirrored(op, wanted, dtype):
+    csr = tidy(typed(np.array([3, 4], dtype), "skew-symmetric"), dup_op=op)
+    assert as_dict(csr) == {(1, 0): wanted, (0, 1): -wanted}
+    assert csr.values.dtype == dtype
+    check_report(csr, 2)
+    as_bool = tidy(typed(np.array([3, 0], dtype), "skew-symmetric"), dup_op="lor", dtype=bool)
+    assert as_dict(as_bool) == {(1, 0): True, (0, 1): True}
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (np.array([0, 5], np.uint8), r"entry 1: .*-\(5\) does not fit in 8 bits of uint8, which has no sign"),
+        (np.array([0, 2**63], np.uint64), r"entry 1: .*-\(9223372036854775808\) does not fit in 64 bits"),
+        (np.array([False, True]), r"entry 1: .*-\(True\) does not fit .*of bool, which has no sign"),
+        (np.array([0, -128], np.int8), r"entry 1: .*-\(-128\) does not fit in 8 bits$"),
+    ],
+)
+def test_skew_symmetric_values_without_a_negative(values, told):
+    rows, cols = np.array([1, 2]), np.array([0, 0])
+    edges = Edges(rows, cols, values, 3, 3, "test", invalid("test"), mirror="skew-symmetric")
+    with pytest.raises(InvalidValue, match=told):
+        tidy(edges)
+    values = values & values.dtype.type(0)
+    csr = tidy(Edges(rows, cols, values, 3, 3, "test", invalid("test"), mirror="skew-symmetric"))
+    assert (csr.values.dtype, csr.values.tolist()) == (values.dtype, [0] * 4)
+
+
+def test_skew_symmetric_results_without_a_negative():
+    with pytest.raises(InvalidValue, match=r"-\(-128\) does not fit in 8 bits"):
+        tidy(typed(np.array([-64, -64], np.int8), "skew-symmetric"), dup_op="plus")
+
+
+@pytest.mark.parametrize("nrows", [10**13, 2**59, 2**62, 2**63 - 1, 2**63])
+def test_more_rows_than_memory(nrows):
+    edges = Edges(np.array([1]), np.array([0]), np.True_, nrows, nrows, "test", invalid("test"))
+    with pytest.raises(OutOfMemory, match="test: cpu has no room for"):
+        tidy(edges)

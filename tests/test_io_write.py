@@ -74,7 +74,7 @@ lines = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_s
     lambda text: text == text.strip() and not text[0].isspace() and not text[-1].isspace()
 )
 words = lines.filter(lambda text: not any(c.isspace() or c in ",;" for c in text) and text[0] not in "#%")
-texts = lines | st.sampled_from(['"', 'a"b', "a,b", "a\nb", "7", "-1", "NA", "nan", "", "#x"])
+texts = lines | st.sampled_from(['"', 'a"b', "a,b", "a\nb", "a\rb", "a\r\nb", '\r"', "7", "-1", "NA", "nan", "", "#x"])
 
 
 # ---- formats that keep all ------------------------------------------------------------

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from spgraph._cli.options import above, add_device, at_least, dtype_of
+from spgraph._cli.options import above, add_device, at_least, dtype_of, file_name
 from spgraph._graphspec import FOLDERS, FORMS, ORDERS
 
 __all__ = ["add_parser"]
@@ -31,7 +31,9 @@ def add_parser(commands) -> None:
     _add_overhead(kinds)
     for each in kinds.choices.values():
         each.add_argument("--json", action="store_true", help="print JSON, and nothing else")
-        each.add_argument("--save", metavar="FILE", help="write JSON, with machine, GPU, commit and versions")
+        each.add_argument(
+            "--save", metavar="FILE", type=file_name, help="write JSON, with machine, GPU, commit and versions"
+        )
         each.add_argument("--commit", metavar="NAME", help="what the JSON calls the commit (default: what git says)")
         each.add_argument("--threads", type=at_least(1), metavar="N", help="for the CPU (default: all cores)")
         add_device(each)
@@ -139,7 +141,12 @@ def _add_scaling(kinds) -> None:
     add("--order", choices=ORDERS, default="natural", help="order of the vertices of each part (default natural)")
     add("--weak", action="store_true", help="graphs grow with the devices: rmat:20 is rmat:21 on two, rmat:22 on four")
     add("--dtype", type=dtype_of, help="type of distances and ranks (default: by weights and device)")
-    add("--plot", metavar="FILE", help="draw speed-ups and costs of a superstep into a file, such as scaling.png")
+    add(
+        "--plot",
+        metavar="FILE",
+        type=file_name,
+        help="draw speed-ups and costs of a superstep into a file, such as scaling.png",
+    )
     _add_turns(parser)
 
 

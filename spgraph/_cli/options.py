@@ -9,7 +9,7 @@ import numpy as np
 
 from semirings.dtypes import lookup_dtype
 
-__all__ = ["above", "add_device", "at_least", "dtype_of"]
+__all__ = ["above", "add_device", "at_least", "dtype_of", "file_name"]
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -44,6 +44,13 @@ def add_device(parser) -> None:
         help="cpu, cuda, cuda:1 (the second GPU), cpu:4 (the CPU in four parts), 4 (so many GPUs, or parts of the CPU "
         "where there is none) or auto: a GPU if one can be used (default: $SPGRAPH_DEVICE, or auto)",
     )
+
+
+def file_name(text: str) -> str:
+    """A type for names of files that are written."""
+    if not text:
+        raise argparse.ArgumentTypeError("got '', wanted the name of a file")
+    return text
 
 
 def dtype_of(text: str) -> np.dtype:

@@ -18,13 +18,15 @@ def check_path(path: str) -> str:
     """The suffix of `path`, or an error before anything is computed."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in SUFFIXES:
-        raise InvalidValue(f"--output: {path}: wanted a name that ends with {', '.join(SUFFIXES)}")
+        raise InvalidValue(f"--output: {path or repr(path)}: wanted a name that ends with {', '.join(SUFFIXES)}")
     check_folder("--output", path)
     return suffix
 
 
 def check_folder(option: str, path: str) -> None:
     """An error before anything is computed, if there is no place for the file."""
+    if not path:
+        raise InvalidValue(f"{option}: got '', wanted the name of a file")
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{option}: {path}: there is no folder {folder}")
@@ -69,7 +71,7 @@ def _fields(column: np.ndarray, separator: str):
     """The texts of a column; in .csv, a name that holds a comma or a quotation mark is quoted."""
     texts = map(str, column.tolist())
     if column.dtype.kind == "U" and separator == ",":
-        return ('"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text for text in texts)
+        return ('"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text for text in texts)
     return texts
 
 

@@ -72,7 +72,7 @@ def add_parser(commands) -> None:
     add(
         "--trace",
         nargs="?",
-        const="",
+        const=True,
         metavar="FILE",
         help="run twice more and tell what each superstep did the second time; FILE: also write it in Chrome's trace "
         "format, for ui.perfetto.dev",
@@ -133,9 +133,9 @@ def run(args: argparse.Namespace) -> int:
     """Load, compute, describe, validate, write; returns the exit code."""
     job = JOBS[args.algorithm]
     _check_options(job, args)
-    if args.output:
+    if args.output is not None:
         output.check_path(args.output)
-    if args.trace:
+    if isinstance(args.trace, str):
         output.check_folder("--trace", args.trace)
     with Context(args.device, threads=args.threads):
         return _Run(job, args).go()
@@ -295,7 +295,7 @@ class _Run:
         costs = {name: None if value != value else value for name, value in asdict(fitted).items()}  # JSON has no NaN
         self.facts["trace"] = {"supersteps": [one._asdict() for one in found.records], "fit": costs}
         self.say("trace", *str(found.table()).splitlines(), *str(fitted).splitlines())
-        if self.args.trace:
+        if isinstance(self.args.trace, str):
             if not rank():
                 found.save_chrome(self.args.trace)
             self.facts["trace"]["output"] = self.args.trace

@@ -35,6 +35,7 @@ from spgraph.io._report import Report
 __all__ = ["Csr", "Edges", "below_shares", "even_rows", "invalid", "tidy", "to_holders"]
 
 HOW_TO_COMBINE = 'say how to combine them: dup_op="min", "max", "plus", "first", "last" or a binary operator'
+MOST_ROWS = 1 << 59  # whose offsets have a number of bytes that NumPy can ask for
 
 
 def invalid(source: str) -> Callable[[int | None, str], Exception]:
@@ -71,6 +72,8 @@ class Edges:
         What the format calls vertex 0.
     ranks : Alone
         The processes that have a share of the edges each; these are those of this one.
+    taker : str
+        What to call with `dup_op`, where it may not be what the caller has called.
     """
 
     rows: np.ndarray
@@ -85,11 +88,17 @@ class Edges:
     notes: tuple[str, ...] = ()
     numbered_from: int = 0
     ranks: Alone = ALONE
+    taker: str = ""
 
     @property
     def iso(self) -> bool:
         """Whether one value stands for all."""
         return np.ndim(self.values) == 0
+
+    @property
+    def hint(self) -> str:
+        """What to do about duplicates."""
+        return HOW_TO_COMBINE + (f", in {self.taker}(..., dup_op=...)" if self.taker else "")
 
     def name_of(self, vertex: int):
         """What the input calls a vertex."""
@@ -127,7 +136,8 @@ def tidy(edges: Edges, *, drop_self_loops=False, symmetrize=False, dup_op=None, 
         Store every edge in both directions. Where the input has both, they must
         agree in value, or `dup_op` combines them (above the diagonal first).
     dup_op : str or binary operator, optional
-        Combines duplicates in the order of the input; without one they raise.
+        Combines duplicates in the order of the input; without one they raise. Those of a skew-symmetric format combine
+        below the diagonal, before they are mirrored.
     dtype : optional
         Type of the values; a value that it cannot hold raises.
 
@@ -135,7 +145,16 @@ def tidy(edges: Edges, *, drop_self_loops=False, symmetrize=False, dup_op=None, 
     -------
     Csr
     """
-    dup_op = check_dup_op(dup_op, edges.source)
+    from spgraph._room import making
+    from spgraph.context import HOST
+
+    with making(edges.source, HOST):
+        if edges.nrows >= MOST_ROWS:
+            raise MemoryError(f"allocating {8 * (edges.nrows + 1):,} bytes")
+        return _tidy(edges, drop_self_loops, symmetrize, check_dup_op(dup_op, edges.source), dtype)
+
+
+def _tidy(edges: Edges, drop_self_loops, symmetrize, dup_op, dtype) -> Csr:
     if symmetrize and edges.nrows != edges.ncols:
         raise edges.fail(None, f"symmetrize needs a square matrix, this one is {edges.nrows} x {edges.ncols}")
     if bits_for(edges.nrows) + bits_for(edges.ncols) > KEY_BITS:
@@ -154,8 +173,14 @@ def tidy(edges: Edges, *, drop_self_loops=False, symmetrize=False, dup_op=None, 
     if dtype is not None:
         edges = replace(edges, values=checked_cast(edges.values, dtype, edges.fail))
     ranks = edges.ranks
+    merged_below = 0
+    if edges.mirror == "skew-symmetric" and dup_op is not None:
+        merged_below = edges.rows.size
+        edges = _merge_below(edges, dup_op)
+        merged_below -= edges.rows.size
     cuts = even_rows(ranks, edges.rows, edges.nrows)
     edges, merged = _merge(edges, cuts, dup_op)
+    merged += merged_below
     symmetric = edges.mirror == "symmetric" or None
     if symmetrize and not symmetric:
         added -= edges.rows.size
@@ -222,7 +247,7 @@ def _tidy_wide(edges: Edges, drop_self_loops, symmetrize, dup_op, dtype) -> Csr:
     rows, cols = np.searchsorted(used, edges.rows), np.searchsorted(used, edges.cols)
     names = used + edges.numbered_from if edges.labels is None else edges.labels[used]
     compact = replace(edges, rows=rows, cols=cols, nrows=used.size, ncols=used.size, labels=names)
-    csr = tidy(compact, drop_self_loops=drop_self_loops, symmetrize=symmetrize, dup_op=dup_op, dtype=dtype)
+    csr = _tidy(compact, drop_self_loops, symmetrize, dup_op, dtype)
     first, last, own = 0, edges.nrows, used
     cuts = None
     if csr.cuts is not None:
@@ -270,10 +295,36 @@ def _unfold(edges: Edges) -> Edges:
     both = _take(edges, numbers)
     both.rows[twin], both.cols[twin] = both.cols[twin], both.rows[twin]
     if edges.mirror == "skew-symmetric":
-        if edges.values.dtype.kind == "i" and (edges.values == np.iinfo(edges.values.dtype).min).any():
-            raise edges.fail(int(edges.values.argmin()), f"-({edges.values.min()}) does not fit in 64 bits")
-        both.values[twin] = -both.values[twin]
+        _check_negatives(edges)
+        both.values[twin] = _negative(both.values[twin])
     return both
+
+
+def _negative(values: np.ndarray) -> np.ndarray:
+    """Of the other ends of skew-symmetric entries; of truth values, which have no sign, only False comes here."""
+    return values if values.dtype.kind == "b" else -values
+
+
+def _check_negatives(edges: Edges) -> None:
+    """Raise where the type of the values does not hold the negative of one."""
+    values, kind = edges.values, edges.values.dtype.kind
+    if kind == "f" or not (values == np.iinfo(values.dtype).min if kind == "i" else values != 0).any():
+        return
+    at = int(values.argmin() if kind == "i" else values.argmax())
+    bits, unsigned = 8 * values.dtype.itemsize, "" if kind == "i" else f" of {values.dtype}, which has no sign"
+    raise edges.fail(at, f"skew-symmetric: -({values[at]}) does not fit in {bits} bits{unsigned}")
+
+
+def _merge_below(edges: Edges, dup_op) -> Edges:
+    """What `_unfold` made of skew-symmetric entries, combined below the diagonal and then mirrored.
+
+    So an operator that does not commute with the sign, such as the minimum, leaves the matrix skew-symmetric.
+    """
+    below = _take(edges, np.flatnonzero(edges.rows >= edges.cols))
+    below, _ = _merge(below, even_rows(edges.ranks, below.rows, edges.nrows), dup_op)
+    mirror = "symmetric" if below.values.dtype.kind == "b" else below.mirror
+    both = _unfold(replace(below, mirror=mirror, fail=lambda _, message: edges.fail(None, message)))
+    return replace(both, mirror=edges.mirror)
 
 
 def _keys(rows, cols, ncols: int) -> np.ndarray:
@@ -340,8 +391,9 @@ def _duplicate_error(edges: Edges, cuts: np.ndarray, rows, cols, came: np.ndarra
     second = min(mine)
     pair = f"({edges.name_of(edges.rows[second])}, {edges.name_of(edges.cols[second])})"
     shown = f"{count:,} duplicate{'s' * (count > 1)} in all"
-    mirrored = f"; the file says {edges.mirror}, so an entry stands for two" if edges.mirror else ""
-    return edges.fail(second, f"the pair {pair} was there before ({shown}); {HOW_TO_COMBINE}{mirrored}")
+    says = "the graph is undirected" if edges.taker else f"the file says {edges.mirror}"
+    mirrored = f"; {says}, so an entry stands for two" if edges.mirror else ""
+    return edges.fail(second, f"the pair {pair} was there before ({shown}); {edges.hint}{mirrored}")
 
 
 def _symmetrize(edges: Edges, cuts: np.ndarray, dup_op) -> Edges:
@@ -364,4 +416,4 @@ def _check_agreement(keys, values, bits: int, edges: Edges) -> None:
         edges.name_of(number) for number in (int(keys[at]) >> bits, int(keys[at]) & ((1 << bits) - 1))
     )
     conflict = f"({row}, {col}) is {values[at]} but ({col}, {row}) is {values[at + 1]}"
-    raise edges.fail(None, f"symmetrize: {conflict}; {HOW_TO_COMBINE}")
+    raise edges.fail(None, f"symmetrize: {conflict}; {edges.hint}")

@@ -12,14 +12,16 @@ from semirings.exceptions import DomainMismatch, InvalidValue
 __all__ = ["DupOp", "check_dup_op", "checked_cast", "fold"]
 
 UFUNCS = {
-    "min": np.minimum,
-    "max": np.maximum,
+    "min": np.fmin,  # which pass over NaN, as the engine does
+    "max": np.fmax,
     "plus": np.add,
     "times": np.multiply,
     "lor": np.logical_or,
     "land": np.logical_and,
 }
-IDEMPOTENT = {"min", "max", "first", "second", "any", "lor", "land"}
+LOGICAL = ("lor", "land")
+IDEMPOTENT = {"min", "max", "first", "second", "any"}
+WRAPPING = ("plus", "times", "minus", "rminus", "pow", "rpow")  # whose integers may leave their type
 ALIASES = {"last": "second", "sum": "plus"}
 
 
@@ -36,10 +38,12 @@ class DupOp:
         """The NumPy function that reduces runs at once, where there is one."""
         return UFUNCS.get(self.name) if self.builtin else None
 
-    def keeps_equal(self, dtype: np.dtype) -> bool:
-        """Whether equal values combine to the same value."""
+    def keeps_equal(self, value) -> bool:
+        """Whether two of this value combine to the same."""
         return self.builtin and (
-            self.name in IDEMPOTENT or (dtype.kind == "b" and self.name in ("plus", "times"))
+            self.name in IDEMPOTENT
+            or (self.name in LOGICAL and value in (0, 1))
+            or (value.dtype.kind == "b" and self.name in ("plus", "times"))
         )
 
 
@@ -69,7 +73,7 @@ def fold(values, starts: np.ndarray, count: int, dup_op: DupOp, fail):
     """
     dtype = values.dtype
     if np.ndim(values) == 0:
-        if dup_op.keeps_equal(dtype):
+        if dup_op.keeps_equal(values):
             return values
         values = np.broadcast_to(values, (count,))
     if starts.size == 0:
@@ -78,18 +82,20 @@ def fold(values, starts: np.ndarray, count: int, dup_op: DupOp, fail):
         return values[starts]
     if dup_op.builtin and dup_op.name == "second":
         return values[np.append(starts[1:], count) - 1]
+    if dup_op.ufunc is not None and dup_op.name in LOGICAL and dtype.kind != "b":
+        alone = np.diff(np.append(starts, count)) == 1  # keep their value
+        return np.where(alone, values[starts], dup_op.ufunc.reduceat(values != 0, starts).astype(dtype))
     if dup_op.ufunc is not None:
         result = dup_op.ufunc.reduceat(values, starts, dtype=dtype)
-        if dup_op.name in ("plus", "times") and dtype.kind in "iu":
-            _check_overflow(dup_op, values, starts, result, fail)
+        if dup_op.name in WRAPPING and dtype.kind in "iu":
+            _check_overflow(dup_op, dup_op.ufunc.reduceat(values.astype(np.float64), starts), result, fail)
         return result
-    return _fold_steps(values, starts, count, dup_op)
+    return _fold_steps(values, starts, count, dup_op, fail)
 
 
-def _check_overflow(dup_op, values, starts, result, fail):
-    exact = dup_op.ufunc.reduceat(values.astype(np.float64), starts)
-    info = np.iinfo(result.dtype)
-    slack = max(1.0, float(info.max) * 1e-9)
+def _check_overflow(dup_op, exact, result, fail):
+    """Raise where a result is not about the one that floats have."""
+    slack = 0.5 if result.dtype.itemsize < 8 else float(np.iinfo(result.dtype).max) * 1e-9
     if (np.abs(exact - result.astype(np.float64)) > slack).any():
         at = int(np.abs(exact - result.astype(np.float64)).argmax())
         raise fail(
@@ -97,20 +103,29 @@ def _check_overflow(dup_op, values, starts, result, fail):
         )
 
 
-def _fold_steps(values, starts, count, dup_op):
+def _fold_steps(values, starts, count, dup_op, fail):
     """One step combines the k-th entry of every run that has one."""
     op = dup_op.op
     dtype = dtypes.lookup_dtype(values.dtype)
     typed = op.resolve(dtype, dtype) if hasattr(op, "resolve") else op
+    if getattr(typed, "positional", False):
+        raise DomainMismatch(f"dup_op={dup_op.name}: it asks for positions, which values to be combined do not have")
+    wraps = dup_op.builtin and dup_op.name in WRAPPING and values.dtype.kind in "iu"
+    exact = getattr(binary, dup_op.name).resolve(dtypes.FP64, dtypes.FP64) if wraps else None
     length = np.diff(np.append(starts, count))
     result = values[starts]
     longer = np.flatnonzero(length > 1)
     step = 1
     while longer.size:
-        combined = typed.numpy(result[longer], values[starts[longer] + step])
+        pair = result[longer], values[starts[longer] + step]
+        combined = typed.numpy(*pair)
+        if combined.dtype.kind == "b" and typed.type.np_type == result.dtype:
+            combined = combined.astype(result.dtype)  # a comparison's truth is 0 or 1, as in the engine
         if combined.dtype != result.dtype:
             change = f"{result.dtype} becomes {combined.dtype}"
             raise DomainMismatch(f"dup_op={dup_op.name}: {change}, but duplicates must keep their type")
+        if exact is not None:
+            _check_overflow(dup_op, exact.numpy(*(one.astype(np.float64) for one in pair)), combined, fail)
         result[longer] = combined
         step += 1
         longer = longer[length[longer] > step]

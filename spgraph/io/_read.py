@@ -16,7 +16,7 @@ from spgraph.io.metis import read_metis
 from spgraph.io.npz import read_npz
 from spgraph.io.parquet import read_parquet
 
-__all__ = ["FORMATS", "format_of", "read"]
+__all__ = ["FORMATS", "checked_format", "format_of", "read"]
 
 FORMATS = {
     "matrix_market": read_matrix_market,
@@ -50,7 +50,7 @@ OTHERS = {
     ".mat": "scipy.io.loadmat and from_scipy",
 }
 PACKED = (".gz", ".xz", ".bz2")
-MAGIC = {b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"PAR1": "parquet"}
+MAGIC = {re.compile(rb"PK(\x03\x04|\x05\x06)"): "npz", re.compile(rb"PAR1[\0-\x08\x0e-\x1f]"): "parquet"}
 BINARY = ("npz", "parquet")  # which lines of text do not cut into shares
 DIMACS_LINE = re.compile(rb"(p[ \t]+(sp|tw|edge|col)[ \t]+\d+[ \t]+\d+|a[ \t]+\d+[ \t]+\d+[ \t]+\S+)\s*\Z")
 METIS_HEADER = re.compile(rb"\d{1,18}([ \t]+\d{1,18}){1,3}\s*\Z")
@@ -130,9 +130,7 @@ def read(
                 name = path.ranks.gather(name)[0]  # which has seen most lines
             path = given if name in BINARY and path.ranks.count > 1 else path
     else:
-        name = NAMES.get(format, format)
-        if name not in FORMATS:
-            raise InvalidValue(f"read: format: got {format!r}, wanted one of {', '.join(FORMATS)}")
+        name = checked_format(format, "read")
     return FORMATS[name](
         path,
         dtype=dtype,
@@ -142,6 +140,14 @@ def read(
         order=order,
         progress=progress,
     )
+
+
+def checked_format(format, where: str) -> str:
+    """The format that is called so."""
+    name = NAMES.get(format, format) if isinstance(format, str) else None
+    if name not in FORMATS:
+        raise InvalidValue(f"{where}: format: got {format!r}, wanted one of {', '.join(FORMATS)}")
+    return name
 
 
 def _by_suffix(path) -> str | None:
@@ -163,8 +169,8 @@ def _blanks_separate(text: Text) -> bool:
 def format_of(text: Text) -> str:
     """What the text looks like."""
     data = text.data
-    if data[:4] in MAGIC:
-        return MAGIC[data[:4]]
+    if (name := next((name for magic, name in MAGIC.items() if magic.match(data)), None)) is not None:
+        return name
     if data[:14].lower() == b"%%matrixmarket":
         return "matrix_market"
     _, line = next(text.lines(b"c"), (0, b""))

@@ -25,6 +25,7 @@ __all__ = ["Table"]
 
 BLOCK = 1 << 22  # bytes that one task scans
 CONSTS = {name: getattr(_scan, name) for name in _scan.__all__ if name.isupper()}
+ODD, WIDE, SIGNED = range(3)  # why a number is unfit: not whole, too big, negative; who has several tells the first
 MAX_POWER = 22  # the largest power of ten that a double holds exactly
 POWERS = np.array([float(10**k) for k in range(MAX_POWER + 1)])
 
@@ -39,10 +40,10 @@ def _kernels():
 class _Unfit(Exception):
     """A number of a column is not of the kind that was tried."""
 
-    def __init__(self, column: int, offset: int, too_big: bool):
+    def __init__(self, column: int, offset: int, why: int):
         self.column = column
         self.offset = offset
-        self.too_big = too_big
+        self.why = why
 
 
 class Table:
@@ -105,19 +106,23 @@ class Table:
         """
         tried = kinds.replace("u", "i").replace("n", "i")
         ranks = self.text.ranks
+        wide = ""
         while True:
             parts, trouble = self._try(tried)
-            found = ranks.gather(None if trouble is None else (trouble.column, trouble.too_big))
-            column, too_big = next((one for one in found if one is not None), (None, False))
-            if column is None:
+            told = None if trouble is None else (trouble.column, trouble.why, self._shown(trouble))
+            found = [one for one in ranks.gather(told) if one is not None]
+            if not found:
                 break
+            column, why, shown = found[0]
+            if tried[column] == "o":
+                column, why, shown = min(found, key=lambda one: one[:2])
             kind = kinds[column]
-            if too_big and tried[column] == "i" and kind in "un":
-                next_kind = "o"
-            elif kind == "n" and tried[column] != "f" and not too_big:
+            if why == WIDE and tried[column] == "i" and kind in "un":
+                next_kind, wide = "o", shown
+            elif why == ODD and kind == "n" and tried[column] != "f":
                 next_kind = "f"
-            elif trouble is not None:
-                raise self._bad_number(trouble, tried[trouble.column], kinds[trouble.column]) from None
+            elif trouble is not None and (trouble.column, trouble.why) == (column, why):
+                raise self._bad_number(trouble, tried[column], kind, wide) from None
             else:
                 ranks.gather(None)  # raises what the other says
                 continue
@@ -148,6 +153,8 @@ class Table:
             return
         wrong = ids < low if high is None else (ids < low) | (ids > high)
         entry = int(wrong.argmax())
+        if high is not None and high < low:
+            raise self.fail(entry, f"got {what} {ids[entry]}, wanted none: there are 0")
         wanted = f"{low}..{high}" if high is not None else f"{low} or more"
         raise self.fail(entry, f"{what} {ids[entry]} is outside {wanted}")
 
@@ -179,11 +186,24 @@ class Table:
                 pool = ThreadPoolExecutor(threads())
                 stack.callback(pool.shutdown, cancel_futures=True)
                 run = pool.map
-            parts = []
-            for block, part in zip(blocks, run(lambda block: self._columns(block, kinds), blocks)):
+            parts, unfit = [], []
+            for block, part in zip(blocks, run(lambda block: self._columns_or_unfit(block, kinds), blocks)):
+                if isinstance(part, _Unfit):
+                    unfit.append(part)
+                    if part.why == ODD or "o" not in kinds:
+                        break
                 parts.append(part)
                 bar.update(block[1] - block[0])
+        if unfit:
+            raise min(unfit, key=lambda one: (one.column, one.why))
         return parts
+
+    def _columns_or_unfit(self, block, kinds: str) -> list[np.ndarray] | _Unfit:
+        """With "o", a later block may have what counts more."""
+        try:
+            return self._columns(block, kinds)
+        except _Unfit as unfit:
+            return unfit
 
     def _fields(self, block):
         """Number of data lines in a block and the offsets of their fields."""
@@ -207,30 +227,39 @@ class Table:
             if kind == "i":
                 status, line = self._integers(self._work, 0, lines, *place, k, comma, out)
                 if status != _scan.FINE:
-                    raise _Unfit(k, int(starts[line * self.fields + k]), status == _scan.TOO_BIG)
+                    raise _Unfit(k, int(starts[line * self.fields + k]), WIDE if status == _scan.TOO_BIG else ODD)
                 continue
             odd = np.arange(lines)
             if kind == "f":
                 mantissa, scale = np.empty(lines, np.int64), np.empty(lines, np.int64)
                 self._decimals(self._work, 0, lines, *place, k, comma, mantissa, scale, out)
                 odd = np.flatnonzero(~_to_floats(mantissa, scale, out))
+            unfit: _Unfit | None = None
             for line in odd.tolist():
-                offset = int(starts[line * self.fields + k])
-                out[line] = self._exact(offset, kind, k)
+                try:
+                    out[line] = self._exact(int(starts[line * self.fields + k]), kind, k)
+                except _Unfit as one:
+                    unfit = one if unfit is None or one.why < unfit.why else unfit
+                    if one.why == ODD or kind == "f":
+                        break
+            if unfit is not None:
+                raise unfit
         return columns
 
     def _exact(self, offset: int, kind: str, column: int):
         token = self._token(offset)
         if kind == "o" and len(token) > 400:  # Python refuses to convert thousands of digits
-            raise _Unfit(column, offset, True)
+            raise _Unfit(column, offset, WIDE if token.lstrip(b"+-").isdigit() else ODD)
         try:
             if b"_" in token:
                 raise ValueError
             value = float(token) if kind == "f" else int(token)
         except ValueError:
-            raise _Unfit(column, offset, False) from None
-        if (kind == "o" and not 0 <= value < 2**64) or (math.isinf(value) and b"i" not in token.lower()):
-            raise _Unfit(column, offset, True)
+            raise _Unfit(column, offset, ODD) from None
+        if (kind == "o" and not -(2**63) <= value < 2**64) or (math.isinf(value) and b"i" not in token.lower()):
+            raise _Unfit(column, offset, WIDE)
+        if kind == "o" and value < 0:
+            raise _Unfit(column, offset, SIGNED)
         return value
 
     def _token(self, offset: int) -> bytes:
@@ -254,9 +283,15 @@ class Table:
         longer = len(line.split(self.comma.decode() or None)) > self.fields
         return self.text.error(offset, f"got {line!r}, expected {wanted}{self.longer if longer else ''}")
 
-    def _bad_number(self, trouble: _Unfit, tried: str, kind: str) -> FormatError:
-        token = self._token(trouble.offset)[:60].decode("utf-8", "replace")
-        if trouble.too_big:
+    def _shown(self, trouble: _Unfit) -> str:
+        return self._token(trouble.offset)[:60].decode("utf-8", "replace")
+
+    def _bad_number(self, trouble: _Unfit, tried: str, kind: str, wide: str) -> FormatError:
+        """The error of a number; `wide` is one of the same column that INT64 does not hold, if there is one."""
+        token = self._shown(trouble)
+        if trouble.why == SIGNED:
+            message = f"{wide} does not fit in 64 bits beside {token}, which needs a sign"
+        elif trouble.why == WIDE:
             message = f"{token} does not fit in 64 bits"
         else:
             message = f"got {token!r}, expected {'a number' if tried == 'f' else 'an integer'}"

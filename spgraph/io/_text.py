@@ -10,6 +10,7 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -25,7 +26,10 @@ PIECE = 1 << 20  # bytes read at a time
 HEAD = 1 << 16  # bytes that all processes have, at least
 HEAD_LINES = 128  # and lines of data
 MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put in front
-MAGIC: dict[bytes, Callable] = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open, b"BZh": bz2.open}
+MAGIC: dict[bytes, Callable] = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}  # which no UTF-8 text has
+BZIP2 = re.compile(rb"BZh[1-9]")  # which a text may have; what follows, none has
+BZIP2_BLOCKS = (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")
+LONGEST = 10  # bytes that tell a packed file
 SHOWN = 60  # characters of a line that a message quotes
 
 
@@ -69,13 +73,19 @@ def load(path, progress: bool | None = None) -> Text:
     return Text(path, data.removeprefix(MARK), progress)
 
 
+def _opener(start: bytes) -> Callable | None:
+    """What unpacks a file that begins so, which may be cut short; None: it is not packed."""
+    if BZIP2.match(start) and any(block.startswith(start[4:]) for block in BZIP2_BLOCKS):
+        return bz2.open
+    return next((opener for magic, opener in MAGIC.items() if start.startswith(magic)), None)
+
+
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[Any, Any]]:
     """What reads the file unpacked, and the file itself."""
     with open(path, "rb") as raw:
-        start = raw.read(6)
+        opener = _opener(raw.read(LONGEST))
         raw.seek(0)
-        opener = next((opener for magic, opener in MAGIC.items() if start.startswith(magic)), None)
         try:
             yield (raw if opener is None else opener(raw)), raw
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
@@ -132,7 +142,7 @@ def load_packed(path, progress: bool | None = None) -> Text:
     path = os.fspath(path)
     with ranks.together():
         with open(path, "rb") as raw:
-            again = any(raw.read(6).startswith(magic) for magic in MAGIC)
+            again = _opener(raw.read(LONGEST)) is not None
         if again:
             raise FormatError(path, None, "an archive that is packed once more cannot be read under mpiexec: unpack it")
     return Packed(path, ranks)

@@ -6,11 +6,11 @@ import io
 
 import numpy as np
 
-from semirings.exceptions import DimensionMismatch, DomainMismatch, InvalidValue
+from semirings.exceptions import DimensionMismatch, DomainMismatch
 from spgraph.exchange.ranks import ranks_of
 from spgraph.io import _note
 from spgraph.io._build import whole_at_first
-from spgraph.io._read import NAMES, _by_suffix
+from spgraph.io._read import _by_suffix, checked_format
 from spgraph.io._text import write_bytes
 from spgraph.io.csv_edges import csv_text
 from spgraph.io.edgelist import edgelist_text
@@ -76,9 +76,7 @@ def write(matrix, path, format=None, *, labels=None):
             if whole is not None:
                 write(whole, path, format, labels=labels)
         return
-    name = NAMES.get(format, format) or _by_suffix(path) or "matrix_market"
-    if name not in _WRITERS:
-        raise InvalidValue(f"write: format: got {format!r}, wanted one of {', '.join(_WRITERS)}")
+    name = (_by_suffix(path) or "matrix_market") if format is None else checked_format(format, "write")
     if labels is None:
         labels = matrix.labels
     write_bytes(path, _WRITERS[name](matrix, labels))

@@ -75,7 +75,7 @@ def from_scipy(sparse, *, dup_op=None, order=None):
         )
         return build_matrix(csr, order)
     coo = sparse.tocoo()
-    edges = Edges(coo.row, coo.col, coo.data, nrows, ncols, "scipy", invalid("from_scipy"))
+    edges = Edges(coo.row, coo.col, coo.data, nrows, ncols, "scipy", invalid("from_scipy"), taker="sg.io.from_scipy")
     return build_matrix(tidy(edges, dup_op=dup_op), order)
 
 
@@ -165,19 +165,35 @@ def from_networkx(graph, weight="weight", *, dup_op=None, dtype=None, order=None
         invalid("from_networkx"),
         labels=labels,
         mirror=None if graph.is_directed() else "symmetric",
+        taker="sg.io.from_networkx",
     )
     return build_matrix(tidy(edges, dup_op=dup_op, dtype=dtype), order)
 
 
 def _weights(values: list, rows, cols, nodes: list) -> np.ndarray:
-    array = np.array(values)
+    try:
+        array = np.array(values)
+    except ValueError:  # some are lists
+        array = np.array(None)
     if array.dtype.kind not in "biuf" or array.ndim != 1:
-        odd = next((k for k, value in enumerate(values) if np.array(value).dtype.kind not in "biuf"), 0)
+        odd = next((k for k, value in enumerate(values) if not _is_real(value)), 0)
         edge = f"({nodes[rows[odd]]!r}, {nodes[cols[odd]]!r})"
         raise DomainMismatch(f"from_networkx: edge {edge} has weight {values[odd]!r}, wanted a number")
-    if array.dtype.kind == "f" and any(isinstance(value, int) and abs(value) > 2**53 for value in values):
+    if array.dtype.kind == "f" and any(_is_wide(value) for value in values):
         raise DomainMismatch("from_networkx: weights mix floats with integers that FP64 cannot hold")
     return array
+
+
+def _is_real(value) -> bool:
+    try:
+        array = np.array(value)
+    except ValueError:
+        return False
+    return array.ndim == 0 and array.dtype.kind in "biuf"
+
+
+def _is_wide(value) -> bool:
+    return isinstance(value, (int, np.integer)) and abs(int(value)) > 2**53
 
 
 def to_networkx(matrix, labels=None, *, directed=True, weight="weight"):
@@ -293,10 +309,13 @@ def _from_arrays(arrays):
         )
     if rows.size and min(rows.min(), cols.min()) < 0:
         raise IndexOutOfBound(f"as_matrix: index {min(rows.min(), cols.min())} is negative")
+    if rows.size and max(int(rows.max()), int(cols.max())) >= 2**63:
+        raise IndexOutOfBound(f"as_matrix: index {max(int(rows.max()), int(cols.max()))} is not below 2**63")
     _checked_dtype(values.dtype, "as_matrix")
     n = int(max(rows.max(), cols.max())) + 1 if rows.size else 0
     values = values[()] if np.ndim(values) == 0 else values
-    edges = Edges(rows.astype(np.int64), cols.astype(np.int64), values, n, n, "arrays", invalid("as_matrix"))
+    edges = Edges(rows.astype(np.int64), cols.astype(np.int64), values, n, n, "arrays", invalid("as_matrix"),
+                  taker="sg.Matrix.from_coo")  # fmt: skip
     return build_matrix(tidy(edges))
 
 

@@ -111,6 +111,8 @@ def csv_edges(text: Text, source=None, target=None, weight=None, *, header=None,
         raise InvalidValue(f"read_csv: ids: got {ids!r}, wanted int, str or None")
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InvalidValue(f"read_csv: delimiter: got {delimiter!r}, wanted one character")
+    if header is not None and not isinstance(header, (bool, np.bool_)):
+        raise InvalidValue(f"read_csv: header: got {header!r}, wanted True, False or None")
     if any(text.ranks.gather(text.ranks.count > 1 and _rows_span_lines(text))):
         text = text.to_first()
     if (zero := text.data.find(b"\0")) >= 0:
@@ -365,12 +367,16 @@ def csv_text(rows, cols, values, shape, labels) -> bytes:
         raise InvalidValue(
             f"write: label {ids[0][0]!r} is a text that would be read back as a number: write a .tsv or .parquet file"
         )
-    odd = [name for name in {*map(str, sources.tolist()), *map(str, targets.tolist()), *map(str, alone.tolist())}
+    texts = {*map(str, sources.tolist()), *map(str, targets.tolist()), *map(str, alone.tolist())}
+    odd = [name for name in texts
            if name != name.strip() or not name or "\0" in name]  # fmt: skip
     if odd:
         raise InvalidValue(f"write: label {odd[0]!r} would not be read back: it is empty, or blanks are around it")
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    returns = any("\r" in name for name in texts)  # which csv does not quote by itself, but for a reader end a line
+    writer = csv.writer(
+        buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    )
     columns = [sources.tolist(), targets.tolist()]
     if weights is not None:
         columns.append((weights.astype(np.int8) if weights.dtype == np.bool_ else weights).tolist())

@@ -108,6 +108,8 @@ def edgelist_edges(text: Text, *, weights=True, ids=None, relabel=True, vertices
     """The edges of the file as they stand there."""
     if ids not in (None, int, str):
         raise InvalidValue(f"read_edgelist: ids: got {ids!r}, wanted int, str or None")
+    if isinstance(vertices, bool) or (isinstance(vertices, (int, np.integer)) and vertices < 0):
+        raise InvalidValue(f"read_edgelist: vertices: got {vertices!r}, wanted their number (0 or more), ids or a path")
     shape = _Shape(text, weights, ids)
     note = _note.find(text, MARKS, shape.data) if vertices is None and relabel else None
     if note is not None and note.ids is not None and ids is None:
@@ -197,8 +199,9 @@ def _number_of_vertices(table: Table, rows, cols, vertices) -> int:
         n = max(table.text.ranks.gather(max(int(rows.max(initial=-1)), int(cols.max(initial=-1))))) + 1
         table.text.check_room(None, n)
         return n
-    if not isinstance(vertices, (int, np.integer)) or vertices < 0:
-        raise InvalidValue("read_edgelist: vertices: with relabel=False, wanted their number")
+    if not isinstance(vertices, (int, np.integer)):
+        raise InvalidValue(f"read_edgelist: vertices: got {vertices!r}, with relabel=False wanted their number")
+    table.text.check_room(None, int(vertices))
     for column in (rows, cols):
         table.check_range(column, 0, int(vertices) - 1, "id")
     return int(vertices)
@@ -247,11 +250,13 @@ def _more_ids(vertices, kind):
         (ids,) = table.read("i")
         table.check_range(ids, 0, None, "id")
         return ids
-    if kind is str:
+    if kind is str and hasattr(vertices, "__iter__"):
         return [str(name) for name in vertices]
     ids = np.asarray(vertices)
-    if ids.ndim != 1 or ids.dtype.kind not in "iu" or (ids.size and ids.min() < 0):
-        raise InvalidValue("read_edgelist: vertices: wanted a number, an array of ids (0 or more) or a path")
+    if ids.dtype == np.uint64 and ids.size and ids.max() >= 2**63:
+        raise InvalidValue(f"read_edgelist: vertices: got id {ids.max()}, but ids are below 2**63")
+    if kind is str or ids.ndim != 1 or ids.dtype.kind not in "iu" or (ids.size and ids.min() < 0):
+        raise InvalidValue(f"read_edgelist: vertices: got {vertices!r}, wanted their number, ids (0 or more) or a path")
     return ids.astype(np.int64)
 
 

@@ -160,7 +160,7 @@ def metis_edges(text: Text, *, directed=False, fmt=None) -> tuple[Edges, Any, An
     )
     _check_number_of_edges(text, header, edges, directed)
     if not directed:
-        _check_symmetry(edges, v)
+        edges = _checked_symmetry(edges, v)
     table = values[first[:, None] + np.arange(header.before)]
     wrong = (table < 0) | (table >= 2.0**63)
     if wrong.any():
@@ -288,8 +288,12 @@ def _check_number_of_edges(text: Text, header: _Header, edges: Edges, directed: 
     raise text.error(header.at, f"promises {header.m:,} edges, the lists have {found:,.16g}{hint}")
 
 
-def _check_symmetry(edges: Edges, v: int) -> None:
-    """Every entry has a twin in the list of its other end, with the same weight. Own lists begin at vertex `v`."""
+def _checked_symmetry(edges: Edges, v: int) -> Edges:
+    """Every entry has a twin in the list of its other end, with the same weight. Own lists begin at vertex `v`.
+
+    The weights of parallel edges may stand in another order there: that of the smaller end counts for both, so that
+    the matrix is symmetric whatever combines them.
+    """
     bits, ranks = bits_for(edges.nrows), edges.ranks
     mine = (edges.rows << bits) | edges.cols
     keys, order = sort_with_positions(mine, 2 * bits)
@@ -306,14 +310,25 @@ def _check_symmetry(edges: Edges, v: int) -> None:
             at, f"{b} is in the list of {a} and {a} not as often in that of {b}; directed=True reads a directed graph"
         )
     if edges.iso:
-        return
+        return edges
     one, other = edges.values[order], others[1] if back is None else others[1][back]
-    differ = (one != other) & ((one == one) | (other == other))
-    if differ.any():
-        where = int(order[differ].min())
+    differ = _differ(one, other)
+    if not differ.any():
+        return edges
+    apart = _differ(one[np.lexsort((one, keys))], other[np.lexsort((other, keys))])
+    if apart.any():
+        where = int(order[differ & np.isin(keys, keys[apart])].min())
         weight = other[int(np.flatnonzero(order == where)[0])]
         a, b = int(edges.rows[where]) + 1, int(edges.cols[where]) + 1
         raise edges.fail(where, f"({a}, {b}) has weight {edges.values[where]}, ({b}, {a}) has {weight}")
+    values = edges.values.copy()
+    values[order] = np.where(edges.rows[order] > edges.cols[order], other, one)
+    return replace(edges, values=values)
+
+
+def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Where two weights are not the same; NaN is the same as NaN."""
+    return (one != other) & ((one == one) | (other == other))
 
 
 def _without_twin(ranks: Alone, mine, keys, order, twins) -> int:

@@ -108,7 +108,7 @@ def npz_edges(text: Text) -> Edges:
         for ids, count, name in zip((rows, cols), (nrows, ncols), names):
             if ids.size and (ids.min() < 0 or ids.max() >= count):
                 at = int(((ids < 0) | (ids >= count)).argmax())
-                raise arrays.error(name, f"got index {ids[at]}, expected 0..{count - 1}")
+                raise arrays.error(name, f"got index {ids[at]}, expected {f'0..{count - 1}' if count else 'none'}")
     iso = values.dtype == np.bool_ and all(text.ranks.gather(bool(values.all())))
     before = text.ranks.before(rows.size)
     return Edges(
@@ -256,6 +256,8 @@ class _Arrays:
         if found.shape != (count,) or found.dtype.kind not in "iuU":
             got = f"got {found.dtype} of shape {found.shape}"
             raise self.error("labels", f"{got}, expected {count:,} integers or texts")
+        if (different := np.unique(found).size) != count:
+            raise self.error("labels", f"it names {different:,} different vertices, there are {count:,}")
         return found.astype(object) if found.dtype.kind == "U" else found
 
 
