@@ -72,7 +72,7 @@ class Output(InPlace):
             else:
                 with device:
                     write(*args)
-        except (MemoryError, RuntimeError) as error:
+        except (MemoryError, RuntimeError, ValueError) as error:
             if not is_about_memory(error):
                 raise
             raise out_of_memory(error, written(self, args), device, writing=True) from error

@@ -14,6 +14,7 @@ from spgraph.context import Device
 
 __all__ = ["is_about_memory", "making", "out_of_memory", "size_text", "spare", "written"]
 
+TOO_BIG = ("array is too big", "Maximum allowed dimension exceeded")
 ASKED = re.compile(r"allocating ([\d,]+) bytes")  # CuPy's message
 
 
@@ -42,6 +43,8 @@ def is_about_memory(error: BaseException) -> bool:
     """Whether the engine, NumPy, CuPy or CUDA says that memory does not suffice, and `out_of_memory` has not yet."""
     if isinstance(error, MemoryError):
         return not getattr(error, "is_told", False)
+    if isinstance(error, ValueError):  # NumPy, of sizes that have no number of bytes
+        return str(error).startswith(TOO_BIG)
     return isinstance(error, RuntimeError) and "out of memory" in str(error).lower()
 
 

@@ -239,7 +239,7 @@ class ScalarExpression(Expression, ScalarLike):
                 return compute()
             with device:
                 return compute()
-        except (MemoryError, RuntimeError) as error:
+        except (MemoryError, RuntimeError, ValueError) as error:
             if not is_about_memory(error):
                 raise
             raise out_of_memory(error, self.name, device) from error

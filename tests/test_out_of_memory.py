@@ -217,3 +217,14 @@ def test_the_host(make):
     message = r"cpu has no room for .* TiB .*; nothing was changed\."
     with sg.Context("cpu"), pytest.raises(exceptions.OutOfMemory, match=message):
         make()
+
+
+@pytest.mark.parametrize("n", [10**13, 2**59, 2**60, 2**62, 2**63 - 1])
+def test_sizes_beyond_all_memory(n):
+    """NumPy has errors of three kinds for them."""
+    with sg.Context("cpu"):
+        for make in (lambda: sg.Matrix("INT64", n, n), lambda: sg.Matrix.from_coo([n - 1], [0]),
+                     lambda: sg.Matrix.from_coo([0], [0], nrows=n, ncols=n),
+                     lambda: sg.Vector.from_scalar(1, n, "INT64").apply(sg.indexunary.index).new()):
+            with pytest.raises(exceptions.OutOfMemory, match="has no room"):
+                make()
