@@ -45,6 +45,7 @@ class MatrixBlock:
         self.dtype = np.dtype(dtype)
         self.rows = rows
         self.cols = cols
+        device.check_size(4 * (nrows + 1))
         self.clear()
 
     width = 1  # of what is stored so many copies are seen, see `engine.lanes`

@@ -45,6 +45,7 @@ def build_matrix(
     (array([0, 1, 2], dtype=int32), array([2, 0], dtype=int32), array([7, 5]))
     """
     dtype, sort = np.dtype(dtype), device.sort
+    device.check_size(8 * (nrows + 1))
     given = values if isinstance(values, device.xp.ndarray) else np.asarray(values)
     single = given.ndim == 0 or all_equal(given)
     one = device.to_host(given.ravel()[:1]).copy()

@@ -35,7 +35,6 @@ from spgraph.io._report import Report
 __all__ = ["Csr", "Edges", "below_shares", "even_rows", "invalid", "tidy", "to_holders"]
 
 HOW_TO_COMBINE = 'say how to combine them: dup_op="min", "max", "plus", "first", "last" or a binary operator'
-MOST_ROWS = 1 << 59  # whose offsets have a number of bytes that NumPy can ask for
 
 
 def invalid(source: str) -> Callable[[int | None, str], Exception]:
@@ -149,8 +148,7 @@ def tidy(edges: Edges, *, drop_self_loops=False, symmetrize=False, dup_op=None, 
     from spgraph.context import HOST
 
     with making(edges.source, HOST):
-        if edges.nrows >= MOST_ROWS:
-            raise MemoryError(f"allocating {8 * (edges.nrows + 1):,} bytes")
+        HOST.check_size(8 * (edges.nrows + 1))
         return _tidy(edges, drop_self_loops, symmetrize, check_dup_op(dup_op, edges.source), dtype)
 
 

@@ -126,6 +126,11 @@ class Device:
 
         return host_memory()
 
+    def check_size(self, nbytes: int) -> None:
+        """Raise for an array larger than all memory: some machines promise that, and end who writes into it."""
+        if nbytes >> 34 and nbytes > (self.memory().total or nbytes):
+            raise MemoryError(f"allocating {nbytes:,} bytes")
+
     def limit_memory(self, limit: int | float | None) -> int | None:
         """Use at most so many bytes (a float: such a share of the device's); returns the limit before.
 
