@@ -25,6 +25,8 @@ from spgraph.engine import (
 )
 from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
+from spgraph.engine.matrix_assign import matrix_assign as assign_to
+from spgraph.engine.matrix_assign import matrix_assign_line as assign_to_line
 from spgraph.engine.parts.align import align, mask_block, move
 from spgraph.engine.vector_elementwise import Apply, Leaf, Plan, dtype_of
 from spgraph.exchange.matrix_parts import MatrixParts
@@ -37,14 +39,22 @@ __all__ = [
     "combine_at",
     "gather",
     "inner",
+    "kronecker",
     "matrix_apply",
+    "matrix_assign",
+    "matrix_assign_line",
     "matrix_ewise",
     "matrix_extract",
+    "matrix_extract_column",
+    "matrix_get",
     "matrix_reduce_rows",
     "matrix_reduce_scalar",
+    "matrix_remove",
     "matrix_select",
+    "matrix_set",
     "mxm",
     "mxv",
+    "outer",
     "over_wholes",
     "pointer_jump",
     "some_entries",
@@ -210,10 +220,15 @@ def _write(out: MatrixParts, mask: Mask | None, rows: Layout, cols: Layout, run:
     """``run(C, M)`` on all of the output and the mask, in these layouts."""
     M = None if mask is None else Mask(_whole_in(mask.block, False, rows, cols), mask.complement, mask.structural)
     move(out, rows, cols)
+    _change(out, lambda C: run(C, M))
+
+
+def _change(out: MatrixParts, run: Callable[[Any], None]) -> None:
+    """``run(C)`` on all of a matrix, where it lies."""
     C = whole_matrix(out)
-    run(C, M)
-    C.rehome(rows.whole(HOST), cols.whole(HOST))
-    out.take_whole(C, C.symmetric if rows is cols else None)
+    run(C)
+    C.rehome(out.rows.whole(HOST), out.cols.whole(HOST))
+    out.take_whole(C, C.symmetric if out.rows is out.cols else None)
 
 
 def matrix_apply(out: MatrixParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, a_t: bool, op, left=None,
@@ -250,6 +265,52 @@ def matrix_extract(out: MatrixParts, mask: Mask | None, accum, replace: bool, A:
     whole, extract = whole_matrix(A), matrix_structure.matrix_extract
     _write(out, mask, out.rows, out.cols,
            lambda C, M: extract(C, M, accum, replace, whole, a_t, row_index, col_index, keep))  # fmt: skip
+
+
+def matrix_extract_column(out: VectorParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, a_t: bool,
+                          row_index: Index, j: int) -> None:  # fmt: skip
+    align(out, mask_block(mask))
+    matrix_structure.matrix_extract_column(out.whole, _whole_mask(mask), accum, replace, whole_matrix(A), a_t,
+                                           row_index, j)
+
+
+def matrix_assign(out: MatrixParts, mask: Mask | None, accum, replace: bool, value, row_index: Index,
+                  col_index: Index, *, sub: bool = False) -> None:  # fmt: skip
+    if isinstance(value, tuple):
+        value = whole_matrix(value[0]), value[1]
+    M = None
+    if mask is not None:
+        M = mask._replace(block=whole_matrix(mask.block) if sub else _whole_in(mask.block, False, out.rows, out.cols))
+    _change(out, lambda C: assign_to(C, M, accum, replace, value, row_index, col_index, sub=sub))
+
+
+def matrix_assign_line(out: MatrixParts, mask: Mask | None, accum, replace: bool, u: VectorParts, index: Index,
+                       line: int, *, row: bool, sub: bool = False) -> None:  # fmt: skip
+    M, whole = _whole_mask(mask), u.whole
+    _change(out, lambda C: assign_to_line(C, M, accum, replace, whole, index, line, row=row, sub=sub))
+
+
+def matrix_get(A: MatrixParts, i: int, j: int):
+    return matrix_structure.matrix_get(whole_matrix(A), i, j)
+
+
+def matrix_set(A: MatrixParts, i: int, j: int, value) -> None:
+    _change(A, lambda C: matrix_structure.matrix_set(C, i, j, value))
+
+
+def matrix_remove(A: MatrixParts, i: int, j: int) -> None:
+    _change(A, lambda C: matrix_structure.matrix_remove(C, i, j))
+
+
+def kronecker(out: MatrixParts, mask: Mask | None, accum, replace: bool, A: MatrixParts, a_t: bool, B: MatrixParts,
+              b_t: bool, op) -> None:  # fmt: skip
+    left, right, product = whole_matrix(A), whole_matrix(B), matrix_products.kronecker
+    _write(out, mask, out.rows, out.cols, lambda C, M: product(C, M, accum, replace, left, a_t, right, b_t, op))
+
+
+def outer(out: MatrixParts, mask: Mask | None, accum, replace: bool, u: VectorParts, v: VectorParts, op) -> None:
+    _write(out, mask, out.rows, out.cols,
+           lambda C, M: matrix_products.outer(C, M, accum, replace, u.whole, v.whole, op))  # fmt: skip
 
 
 def some_entries(A: MatrixParts, a_t: bool, count: int, making: Any) -> MatrixParts:
