@@ -124,8 +124,28 @@ class TestBellmanFord:
             for name in ("sssp", "bellman_ford"):
                 with pytest.raises(sg.exceptions.InvalidValue, match=r"cycle of negative|below all numbers of FP"):
                     getattr(sg.algorithms, name)(A, 0)
+        for n in (5, 10):  # at -inf before the pointers are looked at again
+            A = sg.Matrix.from_coo(range(5), [1, 2, 3, 4, 0], low, nrows=n, ncols=n)
+            assert sorted(sg.algorithms.negative_cycle(A, 0)) == [0, 1, 2, 3, 4]
+        A = arcs(sg, [(0, 1), (1, 2), (2, 3)], np.array([low, low, low], dtype))
+        assert sg.algorithms.negative_cycle(A, 0) is None
         A = arcs(sg, [(0, 1), (1, 2)], np.array([low, low], dtype))
         assert distances(sg.algorithms.bellman_ford(A, 0)[0]).tolist() == [0, low, 2 * low]
+
+    def test_weights_that_are_infinite_in_the_type_of_distances(self, sg):
+        A = arcs(sg, [(0, 1), (1, 2)], [1e300, -1e300])
+        for name in ("sssp", "sssp_parents", "bellman_ford", "negative_cycle"):
+            with pytest.raises(sg.exceptions.InvalidValue, match=rf"{name}: .* edge 1 -> 2 is -1e\+300, .* as float32"):
+                getattr(sg.algorithms, name)(A, 0, dtype=np.float32)
+        assert distances(sg.algorithms.sssp(A, 0)).tolist() == [0, 1e300, 0]
+        far = sg.algorithms.sssp(arcs(sg, [(0, 1), (1, 2)], [1e300, -1.0]), 0, dtype=np.float32)
+        assert distances(far).tolist() == [0, np.inf, np.inf]
+
+    @pytest.mark.parametrize("n", [3, 4])
+    def test_rounding_around_a_cycle_of_weight_0(self, sg, n):
+        A = sg.Matrix.from_coo([2, 0, 1], [0, 1, 0], [0.1, -1.0, 1.0], nrows=n, ncols=n)
+        found = sg.algorithms.bellman_ford(A, 2)[0].to_dict()
+        assert found == pytest.approx({0: 0.1, 1: -0.9, 2: 0})
 
     def test_input(self, sg):
         A = arcs(sg, [(0, 1)], [1.0])

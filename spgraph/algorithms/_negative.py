@@ -1,7 +1,8 @@
 """Negative weights: relaxation in rounds, and the cycles around which distances fall for ever.
 
-Paths without a cycle have fewer edges than there are vertices: what still falls in round n comes from a cycle of
-negative weight. No sum has more than n terms, then, which is what `_weights.to_add` counts on.
+Paths without a cycle have fewer edges than there are vertices: what falls in round n, or, since rounding may let
+distances fall around a cycle of weight 0, in round n + 1, comes from a cycle of negative weight. No sum has more than
+n + 1 terms, then, which is what `_weights.to_add` counts on.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ __all__ = ["causes", "cycle_of", "relax_in_rounds"]
 
 
 def relax_in_rounds(name: str, A: Matrix, dist: Vector, min_plus) -> None:
-    """Relax what changed until nothing does; if round n changes something, there is a negative cycle."""
+    """Relax what changed until nothing does; if round n + 1 changes something, there is a negative cycle."""
     near = dist.dup()
     with loop() as rounds:
         dist(binary.min, changed=near) << near.vxm(A, min_plus)  # dist min= near min.+ A; near = what is lowered
         rounds.until(near.nvals == 0)
-        rounds.until(rounds.count == A.nrows)
+        rounds.until(rounds.count == A.nrows + 1)
     if near.nvals:
         i = near.to_coo()[0][0]
         raise InvalidValue(f"{name}: a cycle of negative weight reaches vertex {i}, so distances have no minimum "

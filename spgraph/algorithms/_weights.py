@@ -42,12 +42,15 @@ def to_add(name: str, A: Matrix, dtype) -> tuple[Any, Any, np.dtype, np.dtype]:
         return 0, min_plus, dtype, dtype
     if A.dtype.np_type.kind == "f":
         lightest = _lightest(name, A)
-        if lightest == -math.inf:  # no sum is less, and none is told from another
-            rows, cols, _ = select.valueeq(A, -math.inf).new().to_coo()
-            raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is -inf, wanted more")
+        with np.errstate(over="ignore"):
+            added = dtype.type(lightest)
+        if added == -math.inf:  # no sum is less, and none is told from another
+            rows, cols, values = select.valueeq(A, lightest).new().to_coo()
+            raise InvalidValue(f"{name}: the weight of the edge {rows[0]} -> {cols[0]} is {values[0]}, wanted one that "
+                               f"is more than -inf as {dtype}")
         return lightest, min_plus, dtype, dtype
     lightest, heaviest = int(A.reduce_scalar(monoid.min).value), int(A.reduce_scalar(monoid.max).value)
-    longest = max(heaviest, -lightest) * max(A.nrows, 1)
+    longest = max(heaviest, -lightest) * (max(A.nrows, 1) + (lightest < 0))  # see `_negative`
     alone = are_roads(A) and A._device.group is None and not A._device.on_host
     if dtype.kind == "i" and longest < np.iinfo(np.int32).max and not alone:
         return lightest, semiring.min_plus[np.int32], np.dtype(np.int32), dtype

@@ -43,7 +43,8 @@ def bellman_ford(A, source: int, *, dtype=None) -> tuple[Vector, Vector]:
     distance : Vector, size n
     parent : Vector of int64, size n
         ``distance[parent[v]] + A[parent[v], v] == distance[v]`` for every reached v but the source, which is its own
-        parent. Vertices that are not reached have no entry in either.
+        parent. Vertices that are not reached have no entry in either, and no parent have those on cycles of weight 0
+        around which rounding has let distances fall.
 
     Raises
     ------
@@ -105,8 +106,8 @@ def negative_cycle(A, source: int, *, dtype=None) -> list[int] | None:
     look_at = 1
     for number in range(1, A.nrows + 1):
         dist(binary.min, changed=lowered) << near.vxm(A, min_plus)  # dist min= near min.+ A
-        if not lowered.nvals:
-            return None
+        if not lowered.nvals:  # at -inf nothing falls any more, even around a cycle
+            return cycle_of(parent.to_dense(fill_value=-1))
         parent(binary.second) << causes(A, near, lowered)  # p second= who lowered it
         if number == look_at or number == A.nrows:
             cycle = cycle_of(parent.to_dense(fill_value=-1))

@@ -86,7 +86,8 @@ def fold(values, starts: np.ndarray, count: int, dup_op: DupOp, fail):
         alone = np.diff(np.append(starts, count)) == 1  # keep their value
         return np.where(alone, values[starts], dup_op.ufunc.reduceat(values != 0, starts).astype(dtype))
     if dup_op.ufunc is not None:
-        result = dup_op.ufunc.reduceat(values, starts, dtype=dtype)
+        with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN, as in the engine
+            result = dup_op.ufunc.reduceat(values, starts, dtype=dtype)
         if dup_op.name in WRAPPING and dtype.kind in "iu":
             _check_overflow(dup_op, dup_op.ufunc.reduceat(values.astype(np.float64), starts), result, fail)
         return result

@@ -255,7 +255,7 @@ def _more_ids(vertices, kind):
     ids = np.asarray(vertices)
     if ids.dtype == np.uint64 and ids.size and ids.max() >= 2**63:
         raise InvalidValue(f"read_edgelist: vertices: got id {ids.max()}, but ids are below 2**63")
-    if kind is str or ids.ndim != 1 or ids.dtype.kind not in "iu" or (ids.size and ids.min() < 0):
+    if kind is str or ids.ndim != 1 or (ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0)):
         raise InvalidValue(f"read_edgelist: vertices: got {vertices!r}, wanted their number, ids (0 or more) or a path")
     return ids.astype(np.int64)
 
