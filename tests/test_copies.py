@@ -212,6 +212,33 @@ def test_how_many_sources_gpus_do_at_once(cuda, monkeypatch):
     assert ran(parts, 9) == [1] * 9
 
 
+@pytest.mark.parametrize(("device", "asked"), [("cpu", [9, 4, 4, 1]), ("cpu:3", [9])])
+def test_only_who_works_alone_tries_fewer_sources(monkeypatch, device, asked):
+    """Parts must all do the same, and only one of them may have no memory."""
+    several = []
+
+    def add(copy, some, total, numbers):
+        several.append(len(some))
+        yield
+        if len(several) == 1:
+            raise sg.exceptions.OutOfMemory("no room")
+        return True
+
+    monkeypatch.setattr(_sources, "_at_once", lambda *_: 32)
+    with sg.Context(device, exchange="selective"):
+        A = random_graph(2, 20)
+
+        def run():
+            return _sources.sum_over(A, list(range(9)), None, "graph", np.dtype(float), add)
+
+        if len(asked) == 1:
+            with pytest.raises(sg.exceptions.OutOfMemory, match="no room"):
+                run()
+        else:
+            assert run().size == 20
+    assert several == asked
+
+
 def test_gpus_do_fewer_sources_at_once_where_levels_need_more_memory(cuda, monkeypatch):
     """Many levels of many edges each: what is kept of them is more than was reckoned with."""
     several, real = [], _fronts.fronts_of

@@ -73,7 +73,7 @@ def sum_over(A: Matrix, starts: list[int], batch: int | None, spread: str, dtype
             try:
                 added, steps = yield from _counted(add(copy, several, total, numbers))
             except OutOfMemory:  # what a search keeps of its levels depends on the graph
-                if batch or len(several) == 1:
+                if batch or len(several) == 1 or copy._device.group is not None:  # parts must all do the same
                     raise
                 most_at_once = len(several) // 2
                 continue
@@ -140,7 +140,8 @@ def _at_once(A: Matrix, jobs: int, room: int, levels: int, shared: bool) -> int:
     Whether the sources are `shared` out over devices: these then take as many as there is memory for, if they pay.
     """
     device = A._device
-    if device.on_host if device.group is None else most(A) > 1:  # a CPU, or parts of one
+    on_cpu = device.on_host if device.group is None else most(A) > 1  # parts that share a CPU's memory have copies
+    if on_cpu:
         if A.nvals > FEW_EDGES * max(levels, 1):
             return 1  # of large graphs the first, too, which shows how many levels there are
         return max(min(most(A, room), POSITIONS // max(A.nrows, 1)), 1)

@@ -17,8 +17,8 @@ from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
-__all__ = ["LARGEST", "along_edges", "are_roads", "as_asked", "check_not_negative", "signed", "to_add",
-           "weights_matter"]
+__all__ = ["LARGEST", "along_edges", "are_roads", "as_asked", "check_not_nan", "check_not_negative", "signed",
+           "to_add", "weights_matter"]
 
 LARGEST = np.iinfo(np.int64).max
 ROAD_DEGREE = 8  # graphs of a smaller mean degree are like roads
@@ -102,13 +102,17 @@ def weights_matter(A: Matrix, weighted: bool) -> bool:
     return weighted and not (A.dtype == bool and A.nvals and A.reduce_scalar(monoid.land).new().value)
 
 
-def along_edges(name: str, A: Matrix, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
-    """The semirings of x A and of A x, where an edge weighs its value or 1; raises for NaN."""
+def along_edges(A: Matrix, weighted: bool, dtype: np.dtype) -> tuple[Any, Any]:
+    """The semirings of x A and of A x, where an edge weighs its value or 1."""
     if weights_matter(A, weighted):
-        if A.nvals:
-            _lightest(name, A)
         return semiring.plus_times[dtype], semiring.plus_times[dtype]
     return semiring.plus_first[dtype], semiring.plus_second[dtype]
+
+
+def check_not_nan(name: str, A: Matrix) -> None:
+    """Raise for an edge whose weight is NaN, and name it."""
+    if A.nvals and A.dtype.np_type.kind == "f":
+        _lightest(name, A)
 
 
 def check_not_negative(name: str, A: Matrix) -> None:

@@ -3,8 +3,8 @@
 Method: U. Brandes (J. Math. Sociology 25, 2001), level by level: forward the shortest paths are counted, backward the
 dependencies added up, each by one masked product a level whose direction the engine chooses. Sources go one by one as
 vectors, or many at once: in copies of the graph (`spgraph.copies`), or as the rows of matrices (A. Buluc, J. Gilbert,
-IJHPCA 25, 2011) in parts and where there are more than copies are made for. Devices share them out where the graph fits
-on each, else all work on each source, see `_sources`.
+IJHPCA 25, 2011) in parts between devices and where there are more than copies are made for. Devices share them out
+where the graph fits on each, else all work on each source, see `_sources`.
 Encoding: `paths` has an entry for what is reached, the number of shortest paths from the source; `fronts` holds the
 same by level. Instead of a dependency d(v), `share` = d(v) / paths(v) is kept: the sum of 1 / paths(w) + share(w) over
 v's successors w, in which nothing is multiplied.
@@ -63,7 +63,7 @@ def betweenness_centrality(A, k: int | None = None, *, sources=None, normalized:
         float64 or float32, of the result and of path counts.
     spread : {"auto", "sources", "graph"}
         How several devices share the work: each holds a copy of the graph and does some of the sources, or all go
-        through the graph in parts together, source by source. "auto": the first where each device has a source and
+        through the graph in parts together. "auto": the first where each device has a source and
         memory for a copy, but the second between parts of one CPU. Results are the same within rounding.
 
     Returns

@@ -16,7 +16,7 @@ from spgraph import binary, monoid
 from spgraph.algorithms._inputs import as_float, of_graph
 from spgraph.algorithms._iterated import IteratedVector, Stop, reported
 from spgraph.algorithms._vectors import divided, full_vector, length_one
-from spgraph.algorithms._weights import along_edges
+from spgraph.algorithms._weights import along_edges, check_not_nan
 from spgraph.exceptions import InvalidValue
 from spgraph.vector import Vector
 
@@ -63,7 +63,9 @@ def eigenvector_centrality(A, max_iter: int = 100, tol: float = 1e-6, *, nstart=
     """
     n, dtype = A.nrows, as_float("eigenvector_centrality", dtype)
     stop = Stop("eigenvector_centrality", n, max_iter, tol, n, fail_on_nonconvergence)
-    follow, _ = along_edges("eigenvector_centrality", A, weighted, dtype)
+    if weighted:
+        check_not_nan("eigenvector_centrality", A)
+    follow, _ = along_edges(A, weighted, dtype)
     old, new = full_vector("eigenvector_centrality", "nstart", nstart, n, dtype, 1), Vector(dtype, n)
     total = float(old.reduce(monoid.plus).new().get(0))
     if n and (not math.isfinite(total) or total == 0):

@@ -66,7 +66,7 @@ def hits(A, max_iter: int = 1000, tol: float = 1e-8, *, nstart=None, normalized:
     stop = Stop("hits", n, max_iter, tol, 1, fail_on_nonconvergence)
     if weighted:
         check_not_negative("hits", A)
-    to_authorities, to_hubs = along_edges("hits", A, weighted, dtype)
+    to_authorities, to_hubs = along_edges(A, weighted, dtype)
     hubs, new, authorities = full_vector("hits", "nstart", nstart, n, dtype, 1), Vector(dtype, n), Vector(dtype, n)
     _check_start(hubs)
     hubs << divided(hubs, _largest(hubs))

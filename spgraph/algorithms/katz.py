@@ -13,7 +13,7 @@ from spgraph import binary
 from spgraph.algorithms._inputs import as_float, as_number, of_graph
 from spgraph.algorithms._iterated import IteratedVector, Stop, reported
 from spgraph.algorithms._vectors import full_vector, length_one, scaled
-from spgraph.algorithms._weights import along_edges
+from spgraph.algorithms._weights import along_edges, check_not_nan
 from spgraph.vector import Vector
 
 __all__ = ["katz_centrality"]
@@ -69,7 +69,9 @@ def katz_centrality(A, alpha: float = 0.1, beta=1.0, *, max_iter: int = 1000, to
     alpha = as_number("katz_centrality", "alpha", alpha, -most, most, f"a finite {dtype}")
     stop = Stop("katz_centrality", n, max_iter, tol, n, fail_on_nonconvergence,
                 "; alpha must be less than 1 / the largest eigenvalue of A")
-    follow, _ = along_edges("katz_centrality", A, weighted, dtype)
+    if weighted:
+        check_not_nan("katz_centrality", A)
+    follow, _ = along_edges(A, weighted, dtype)
     base = full_vector("katz_centrality", "beta", beta, n, dtype, 1)
     old, new = full_vector("katz_centrality", "nstart", nstart, n, dtype, 0), Vector(dtype, n)
     while not stop.reached():

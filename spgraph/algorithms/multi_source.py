@@ -1,7 +1,8 @@
 """Breadth-first search from several sources at once.
 
 Method: as `bfs`, with one frontier over copies of the graph (`spgraph.copies`), with a matrix of frontiers, one row a
-source (A. Buluc, J. Gilbert, IJHPCA 25, 2011), in parts and for very many, or with one frontier that starts in all.
+source (A. Buluc, J. Gilbert, IJHPCA 25, 2011), in parts between devices and for very many, or with one frontier that
+starts in all.
 Encoding: a level is an entry; what is not reached has none.
 Work: O(n + m) for each source, or once; border values: the frontiers, once per level.
 """

@@ -346,7 +346,7 @@ struct Where {
 #undef KERNEL
 #define KERNEL                                                                                                      \
     DEVICE void run(const Args& a, Loop& loop);                                                                     \
-    extern "C" __global__ void BOUNDS NAME(const __grid_constant__ Where where) {                 \
+    extern "C" __global__ void BOUNDS NAME(const __grid_constant__ Where where) {                                   \
         __shared__ Args arguments;                                                                                  \
         if (!has_turn(*where.loop)) return;                                                                         \
         static_assert(sizeof(Args) <= 8 * BLOCK, "a word for each thread");                                         \

@@ -113,7 +113,8 @@ def assemble(kernel: Section, signature: tuple[str, ...], consts: dict, ops: dic
     if kernel.value:
         fields += "    u64* partials;\n"
     parts = [
-        f"#define NAME {kernel.name}\n#define BLOCK {kernel.block}\n",
+        f"#define NAME {kernel.name}\n#define BLOCK {kernel.block}\n"
+        f"#define BLOCKS_PER_SM {kernel.blocks_per_sm}\n",
         _read("prelude"),
         ex.CUDA_PRELUDE,
         *(_constant(name, value) for name, value in {"ATOMIC": 0, "GLANCE": False, **consts}.items()),

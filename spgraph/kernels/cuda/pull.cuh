@@ -117,7 +117,8 @@ template <class I> DEVICE bool in_u(const Args& a, I column) {
     else return look(a.upresent, column);
 }
 
-// What entry e contributes, in a column where u has an entry; true.
+// What entry e contributes, in a column where u has an entry. True: who asks for several writes ``there && term_at(...)``, which
+// compiles to loads without branches.
 template <class I> DEVICE bool term_at(const Args& a, i64 i, i64 e, I column, R_MULT& term, const Hot& hot = Hot()) {
     E_uvals found;
     if constexpr (HOT > 0) found = hot.value(column, a.uvals);
@@ -164,7 +165,7 @@ DEVICE void join(bool& found, R_ADD& total) {
 //== pull_until(indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid, col_gid)
 //=             returns=2 blocks_per_sm=6
 #undef BOUNDS
-#define BOUNDS __launch_bounds__(BLOCK, 6)  // all blocks run at once: with eight, two wait for six (rmat24-16 371 us, so 296; H200)
+#define BOUNDS __launch_bounds__(BLOCK, BLOCKS_PER_SM)  // all at once: of eight, two wait for six (rmat24-16 371 us, so 296; H200)
 // A row from which the lane gathers, if it is `mine`.
 DEVICE void gather_row(const Args& a, i64 row, bool mine, i64& count, i64& changes) {
     const i64 i = GLOBAL && mine ? (i64)look(a.row_gid, row) : row;
