@@ -357,7 +357,7 @@ def loops_in_parts(draw: Draw) -> list:
         with sg.Context(partition=draw.pick(["random", "contiguous"]), duplicate=draw.pick(["1-hop", "all"])):
             parts = A.to(several)
         for start, most in ((0.0, 50), (1e9, 50), (0.0, 2)):
-            parts_loops.GPU_COSTS = costs._replace(start=start, look=start and costs.look)
+            parts_loops.GPU_COSTS = costs._replace(start=start, look=start and costs.look, bits=start and costs.bits)
             at = draw.rng.choice(300, 3, replace=False)
             with sg.Context(several):
                 w = sg.Vector.from_coo(at, 1, draw.pick(["INT64", "UINT8", "BOOL"]), size=300)

@@ -466,7 +466,7 @@ GRAPHS = {
     "many rows": lambda: sg.generators.uniform(20_011, 6, seed=7),  # more than threads of a small GPU
     "many alone": lambda: sg.generators.rmat(15, 2, seed=8).reorder("degree"),
 }
-COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0}, "of pulls high": {"start": 1e9}}
+COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0, "bits": 0.0}, "of pulls high": {"start": 1e9}}
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ GRAPHS = {
     "directed": lambda: directed(8, 3, 5),
     "star": lambda: sg.generators.star(70),
 }
-COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0}, "of pulls high": {"start": 1e9}}
+COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0, "bits": 0.0}, "of pulls high": {"start": 1e9}}
 OPERATORS = {"secondi": semiring.any_secondi, "firstj": semiring.any_firstj, "next": any_next,
              "pair": semiring.any_pair}
 

@@ -24,7 +24,7 @@ __all__ = ["IN_LOOP", "NO_THUNK", "PUSHES", "Growth", "Lowering", "Use", "blocks
 
 # Rounds of a search or of a relaxation, or pushes of a long row of them, that are started together.
 ROUNDS, RELAXATIONS, PUSHES = 2, 8, 32
-STATE = struct.Struct("@24q4d")  # `struct Loop`
+STATE = struct.Struct("@25q6d")  # `struct Loop`
 COUNT, PLACES = struct.Struct("@q"), struct.Struct("@PPQ")
 IN_LOOP = {"IN_LOOP": "1"}  # the constant of these kernels, see after.cuh
 

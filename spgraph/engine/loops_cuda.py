@@ -170,14 +170,15 @@ class Loop:
         ends = 2 * room * 8, 2 * room * (8 + self.width.itemsize)  # of sums, and of lists behind them
         self.begins = ends[0], -(-ends[1] // ALIGNED) * ALIGNED  # of lists and bits
         self.memory = xp.empty(self.begins[1] + 2 * self.apart, np.uint8)
-        self.costs = GPU_COSTS.push, GPU_COSTS.pull, GPU_COSTS.stop, size * GPU_COSTS.look + GPU_COSTS.start
+        costs = GPU_COSTS
+        self.costs = costs.push, costs.pull, costs.stop, size * costs.look + costs.start, costs.listing, 0.0
         self.turn, self.value = ENDED, None
         self.spare: Any = None
         self.first: Any = None
         self.thunk: Any = None
         self.own: Any = None  # u's values, if these are to be compared with C's
         self.state: tuple = ()
-        self.meeting = (0,) * 5  # of a part: own entries of u and C, where it meets others, number of step 0, columns
+        self.meeting = (0,) * 6  # of a part, see `engine.parts.loops`
         self._changing: tuple = ()
 
     def changing(self) -> tuple:

@@ -2,8 +2,10 @@
 
 Direction follows direction-optimising BFS (Beamer, Asanovic, Patterson, SC
 2012) with its thresholds derived from costs per step instead of fixed factors:
-pushing costs `push` per edge of the frontier; pulling costs `look` per row and
-`pull` per entry looked at; both share their work among the threads. Under a monoid with a terminal value an allowed row
+pushing costs `push` per edge of the frontier, and `listing` per entry if this is
+a bitmap; pulling costs `look` per row and `pull` per entry looked at; both share
+their work among the threads. Between GPUs entries of lists, or bits, are given
+to others. Under a monoid with a terminal value an allowed row
 stops early: when a share p of all edges leaves the frontier, after about 1/p
 entries, each of which costs `stop`.
 """
@@ -25,11 +27,15 @@ class Costs(NamedTuple):
     stop: float  # per entry that a row looks at which may stop at it
     look: float  # per row that is only looked at
     start: float  # to change formats, and to wake a thread
+    listing: float = 0.0  # per entry of a bitmap that becomes a list, beyond `start`
+    give: float = 0.0  # per entry of a list that others look at
+    bits: float = 0.0  # per row whose bit others look at
 
 
 CPU_COSTS = Costs(3.0, 2.0, 2.0, 0.7, 20_000.0)  # one thread of a 2-core EPYC, rmat:20
-# H100: gathers at 50 to 100 G/s, presence bytes at 1 TB/s; `stop` from pulls of BFS on rmat24-16 (H200)
-GPU_COSTS = Costs(0.020, 0.015, 0.002, 0.003, 4_000.0)
+# H100: gathers at 50 to 100 G/s, presence bytes at 1 TB/s. H200, BFS on rmat24-16: `stop` from pulls; some 2 M vertices are
+# listed in 55 us, by each of two GPUs half of them in 34 and given in 40; giving all bits takes these 28
+GPU_COSTS = Costs(0.020, 0.015, 0.002, 0.003, 4_000.0, 0.025, 0.040, 0.0034)
 
 
 TOGETHER = 8  # copies whose values come with one read

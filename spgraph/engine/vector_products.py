@@ -205,6 +205,8 @@ def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_
     workers, costs = (threads(), CPU_COSTS) if on_host else (1, of_copies(GPU_COSTS, A.width))
     whole = u.nvals == u.size and A.nvals >= rows
     limit = 0.0 if whole else push_limit(rows, A.nvals, pulled, stops, workers, costs, occupied)
+    if costs.listing and not u.listed:  # what making a list costs, as edges
+        limit -= u.nvals * costs.listing / costs.push
     if A.has_transpose:
         return limit
     # Only one direction is at hand. Keep to it until what the other would have saved pays for it.

@@ -145,8 +145,11 @@ def _border(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, 
 class _Part:
     """What one part works on; a mixin of `loops_cuda.Loop`."""
 
-    def start(self: Any, count: int, entries: int, most: int | None, counts: tuple, base: int) -> None:
-        """All memory that is needed, and the state: u has so many entries on all parts, C so many."""
+    def start(self: Any, count: int, entries: int, most: int | None, counts: tuple, unlisted: int, base: int) -> None:
+        """All memory that is needed, and the state.
+
+        u has `count` entries on all parts, `unlisted` of them in bitmaps, C has `entries`.
+        """
         device, out, u = self.device, self.out, self.u
         listed = u.format == "sparse"
         lists, bits = self.begins
@@ -164,12 +167,14 @@ class _Part:
                           None if self.value is not None else device.xp.empty(out.size, out.dtype))
         self.program.room.reset()
         size, stored, occupied, sources = counts
-        self.costs = (*self.costs[:3], size * GPU_COSTS.look + GPU_COSTS.start)
+        costs = GPU_COSTS
+        looks = size * (costs.look + costs.bits) + costs.start
+        self.costs = costs.push, costs.pull, costs.stop, looks, costs.listing, costs.give
         self.turn = BEGINNING
         self.state = (BEGINNING, 0, 0, listed, count, -1, entries, 0, LIMIT if most is None else min(most, LIMIT), 0, 0,
                       size, stored, occupied, sources, self.room, self.apart, self.few)
         room = self.program.room
-        self.meeting = u.nvals, out.nvals, device.pointer(room.meeting), base, room.apart
+        self.meeting = u.nvals, out.nvals, device.pointer(room.meeting), base, room.apart, unlisted
 
     def supersteps(self: Any) -> int:
         """How many this part has done; all that was started has ended."""
@@ -221,6 +226,7 @@ class _Together:
              most: int | None, entries: tuple[int, int]) -> Done | None:
         group = out.device
         counts = out.size, A.nvals, occupied_rows(A, transposed), occupied_rows(A, not transposed)
+        unlisted = sum(piece.nvals for piece in u.pieces if piece.format != "sparse")
         with ExitStack() as stack:
             for device in sorted(group.own, key=lambda one: one.number):  # other groups have them in another order
                 stack.enter_context(device.lock)
@@ -229,7 +235,7 @@ class _Together:
             graphs: list[tuple] = []
             try:
                 for (device, _), loop in zip(out.on_each(), loops):
-                    loop.start(*entries, most, counts, first)
+                    loop.start(*entries, most, counts, unlisted, first)
                     pendings.append(device.expect(RETURNS, None))
                     graphs.append(loop.program.load(loop, pendings[-1]))
                 group.transport.order()

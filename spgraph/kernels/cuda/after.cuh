@@ -177,9 +177,11 @@ constexpr int LOOKS = 1000;  // whether others have come, before it is left to a
 #else
 constexpr int LOOKS = 1;
 #endif
+enum { GIVEN = 1, NONE = 2 };
 struct Report {
     u64 at;  // the step
-    i64 count, edges, entries, gave;  // gave: whether the list is where others need it
+    i64 count, edges, entries;
+    i64 list;  // GIVEN: it is where others need it; NONE: entries are bits
 };
 struct Meeting {
     i64 parts, part;
@@ -200,7 +202,8 @@ struct Loop {
     i64 own, own_entries;               // of a part: of u and of C
     i64 meeting, base;                  // address of its `struct Meeting`; the number of step 0
     i64 columns;                        // entries of a list that others make
-    double push, pull, stop, look;      // costs, see engine.plan.push_limit; `look`: of all rows
+    i64 unlisted;                       // entries of all u that are bits
+    double push, pull, stop, look, listing, give;  // costs, see engine.plan; `look`: of all rows
 
     // Edges of u beyond which pulling is cheaper; an entry of C is done at the first that is found.
     DEVICE double limit() const {
@@ -210,12 +213,16 @@ struct Loop {
         const double balanced = (look + sqrt(look * look + 4 * push * left * (double)stored * stop)) / (2 * push);
         return balanced < whole / push ? balanced : whole / push;
     }
+    // Whether a push is cheaper, which looks at so many edges of so many entries, some of which are to be listed.
+    DEVICE bool pays(double leaving, double of, double bits) const {
+        return leaving * push + of * give + bits * listing <= limit() * push;
+    }
+    DEVICE double expected() const {
+        return edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1));
+    }
 #ifdef PARTED
     DEVICE Meeting& at() const { return *(Meeting*)meeting; }
     DEVICE u64 now() const { return (u64)(base + steps); }
-    DEVICE bool pushes_next() const {
-        return (edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1))) <= limit();
-    }
     // This part has done a product. `edges` is of its own list until all meet.
     DEVICE void next(i64 found, i64 leaving, i64 entries_now, bool listed) {
         own = found;
@@ -224,7 +231,7 @@ struct Loop {
         edges = leaving;
         poke(&at().ends[steps & 1], 0);
         const bool ahead = listed && steps + 1 != most
-            && (few >= 0 ? leaving <= few : (double)leaving * (double)at().parts <= limit());
+            && (few >= 0 ? leaving <= few : pays((double)(leaving * at().parts), (double)(found * at().parts), 0));
         if (ahead && found) turn = GIVING_AHEAD;
         else announce(ahead);
     }
@@ -237,7 +244,7 @@ struct Loop {
             report.count = own;
             report.edges = edges;
             report.entries = own_entries;
-            report.gave = gave;
+            report.list = (gave ? GIVEN : 0) | (as_list ? 0 : NONE);
             if (gave) poke(&there.given[0][here.part], now() + 1);
         }
         __threadfence_system();
@@ -262,18 +269,19 @@ struct Loop {
         const Meeting& here = at();
         const volatile Report* const reports = here.reports[steps & 1];
         total += count;
-        count = edges = entries = 0;
+        count = edges = entries = unlisted = 0;
         bool all = true;
         for (int q = 0; q < here.parts; q++) {
             count += reports[q].count;
             edges = edges < 0 || reports[q].edges < 0 ? -1 : edges + reports[q].edges;
             entries += reports[q].entries;
-            all = all && reports[q].gave;
+            all = all && (reports[q].list & GIVEN);
+            if (reports[q].list & NONE) unlisted += reports[q].count;
         }
         steps++;
         if (count == 0 || steps == most) turn = ENDED;
         else choose(as_list);
-        if (turn == GIVING && reports[here.part].gave) turn = TAKING;
+        if (turn == GIVING && (reports[here.part].list & GIVEN)) turn = TAKING;
         return all && turn == TAKING;
     }
     // Whether all parts have come to where this one waits, by one thread.
@@ -302,7 +310,8 @@ struct Loop {
     DEVICE void choose(bool listed) {
 #ifdef PARTED
         if (few >= 0) turn = edges <= few ? GIVING : ENDED;
-        else turn = pushes_next() ? (as_list ? GIVING : LISTING) : as_list ? CLEARING : GIVING_BITS;
+        else if (pays(expected(), (double)count, (double)unlisted)) turn = as_list ? GIVING : LISTING;
+        else turn = as_list ? CLEARING : GIVING_BITS;
         return;
 #endif
         if (few >= 0) {
@@ -310,8 +319,7 @@ struct Loop {
             turn = edges <= few ? PUSHING : ENDED;
             return;
         }
-        const double expected = edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1));
-        const bool pushes = expected <= limit() && (listed || count <= room);
+        const bool pushes = pays(expected(), 0, listed ? 0 : (double)count) && (listed || count <= room);
         if (!pushes) turn = as_list ? CLEARING : PULLING;
         else if (!listed) turn = LISTING;
         else turn = edges * LONG_SHARE >= n ? CLEARING_MARKS : PUSHING;
