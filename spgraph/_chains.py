@@ -38,6 +38,9 @@ class Infix:
     def _plan(self):
         return self._default()._plan
 
+    def __reduce__(self):
+        return make_infix, (self._kind, self.left, self.right)
+
     @property
     def _device(self):
         return self.left._device

@@ -96,7 +96,7 @@ class Context:
     Context(devices='cpu', threads=1, direction='push', order='natural')
     """
 
-    __slots__ = ("_before", "_closed", "_device", "devices", "direction", "duplicate", "exchange", "host_copies", "jit",
+    __slots__ = ("_closed", "_device", "devices", "direction", "duplicate", "exchange", "host_copies", "jit",
                  "memory_limit", "order", "partition", "threads")
 
     def __init__(self, devices: Any = None, *, threads: int | None = None, direction: str = "auto",
@@ -125,7 +125,6 @@ class Context:
         self.partition = partition
         self.duplicate = duplicate
         self.exchange = exchange
-        self._before: list = []
         self._closed = False
 
     @property
@@ -143,42 +142,50 @@ class Context:
     def __enter__(self) -> Context:
         if self._closed:
             raise InvalidObject("Context: entered after close()")
-        limited = None
+        before: dict[tuple, Any] = {}
         if self.memory_limit is not None:
             here = self.device
-            limited = here, here.limit_memory(parse_limit(self.memory_limit))
-        threads = _threads.set_threads(self.threads) if self.threads is not None else None
-        jit = _specialise.set_jit(self.jit) if self.jit is not None else None
-        copies: list[tuple[Any, bool]] = []
+            before[here.limit_memory,] = here.limit_memory(parse_limit(self.memory_limit))
+        if self.threads is not None:
+            before[_threads.set_threads,] = _threads.set_threads(self.threads)
+        if self.jit is not None:
+            before[_specialise.set_jit,] = _specialise.set_jit(self.jit)
         if not self.host_copies:
             group = self.device.group
             several = [] if group is None else [group.devices[part] for part in group.mine]
-            guarded = dict.fromkeys([self.device, *several])
-            copies = [(one, one.host_copies) for one in guarded]
-            for one in guarded:
+            for one in dict.fromkeys([self.device, *several]):
+                before[_let_copy, one] = one.host_copies
                 one.host_copies = False
-        self._before.append((threads, jit, limited, copies))
         _stack().append(self)
+        _local.before.append(before)
         return self
 
     def __exit__(self, *_exc) -> None:
-        threads, jit, limited, copies = self._before.pop()
-        for one, before in copies:
-            one.host_copies = before
-        if threads is not None:
-            _threads.set_threads(threads)
-        if jit is not None:
-            _specialise.set_jit(jit)
-        if limited is not None:
-            here, limit = limited
-            here.limit_memory(limit)
-        _stack().pop()
+        stack = _stack()
+        place = len(stack) - 1
+        while stack[place] is not self:
+            place -= 1
+            if place <= 0:
+                raise InvalidObject("Context: it ends where it was not entered, or has ended already")
+        del stack[place]
+        before = _local.before.pop(place)
+        for setting, value in before.items():
+            # contexts that were entered since, and last longer, keep what they say, and leave this behind
+            inner = next((one for one in _local.before[place:] if setting in one), None)
+            if inner is None:
+                setting[0](*setting[1:], value)
+            else:
+                inner[setting] = value
 
     def close(self) -> None:
         """Forbid further use; closing twice is harmless, closing inside its own ``with`` is an error."""
         if self in _stack():
             raise InvalidObject("Context: close() inside its own with block")
         self._closed = True
+
+
+def _let_copy(device: Device, allowed: bool) -> None:
+    device.host_copies = allowed
 
 
 def check_partition(who: str, partition: Any) -> None:
@@ -347,6 +354,7 @@ def _stack() -> list:
     found = getattr(_local, "stack", None)
     if found is None:
         found = _local.stack = [DEFAULT]
+        _local.before = [{}]  # for each: how settings were, by what sets them
     return found
 
 

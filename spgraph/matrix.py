@@ -388,6 +388,9 @@ class TransposedMatrix(MatrixLike):
     def _moved(self, device: context.Device) -> TransposedMatrix:
         return self._matrix._moved(device).T
 
+    def __reduce__(self):
+        return _transposed, (self._matrix,)
+
     def __repr__(self) -> str:
         from spgraph import display
 
@@ -397,6 +400,10 @@ class TransposedMatrix(MatrixLike):
         from spgraph import display
 
         return display.matrix_html(self)
+
+
+def _transposed(matrix: Matrix) -> TransposedMatrix:
+    return matrix.T
 
 
 CLASSES[2] = Matrix

@@ -279,6 +279,10 @@ def test_a_text_is_compiled_once_for_a_capability_and_flushes_no_small_numbers(t
         assert compile.machine_code(cupy, "push", "text", capability) == b"code of text"
     assert calls == [("text", ("-std=c++17",), "push.cu")] * 2
     assert len(list(tmp_path.iterdir())) == 2
+    for damage in (b"", b"code of tex", b"x" * 200):  # as when a disk was full
+        next(tmp_path.glob("*.cubin")).write_bytes(damage)
+        assert {compile.machine_code(cupy, "push", "text", one) for one in ("90", "100")} == {b"code of text"}
+    assert len(calls) == 5
 
 
 def test_memory_within_a_limit():

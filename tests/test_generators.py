@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import spgraph as sg
 from semirings.exceptions import DomainMismatch, InvalidValue
 from spgraph import generators
-from spgraph.generators import complete, cycle, grid, path, rmat, rmat_edges, star, uniform
+from spgraph.generators import _common, complete, cycle, grid, path, rmat, rmat_edges, star, uniform
 from spgraph.kernels.cpu._threads import set_threads
 
 RMAT_ROWS = [44, 9, 52, 44, 28, 6, 44, 18]
@@ -283,3 +283,11 @@ def test_progress_bar(capsys):
 def test_what_does_not_fit_in_memory_is_refused_at_once(make):
     with pytest.raises(sg.exceptions.OutOfMemory, match=r"GiB while they are built, but this machine has"):
         make()
+
+
+@pytest.mark.parametrize("make", [sg.generators.path, sg.generators.cycle, sg.generators.star, sg.generators.complete,
+                                  sg.generators.grid])
+def test_no_generator_starts_what_does_not_fit(make, monkeypatch):
+    monkeypatch.setattr(_common.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1}.get)
+    with pytest.raises(sg.exceptions.OutOfMemory, match=r"GiB while they are built, but this machine has 0\.0 GiB"):
+        make(200)

@@ -85,6 +85,31 @@ def test_interpreted_and_compiled_agree(dtype):
     np.testing.assert_array_equal(slow, fast)
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[:20], lambda content: b"x" * 300],
+                         ids=["empty", "cut off", "garbage"])
+@pytest.mark.parametrize("ending", ["py", "nbi", "nbc"])
+def test_a_damaged_file_of_the_cache_is_made_again(monkeypatch, tmp_path, ending, damage):
+    """As a power failure or a full disk leaves it."""
+    monkeypatch.setattr(_specialise, "cache_dir", lambda: tmp_path)
+    before = _specialise.set_jit("always")
+    try:
+        for again in (False, True):
+            monkeypatch.setattr(_specialise, "_kernels", {})
+            kernel = specialised(unary.ainv[np.int32].expr)
+            found = np.empty(3, np.int32)
+            kernel(3, np.arange(3, dtype=np.int32), found)
+            assert found.tolist() == [0, -1, -2]
+            files = list(tmp_path.rglob(f"*.{ending}"))
+            assert len(files) == 1
+            if again:
+                assert files[0].stat().st_size > 20
+            else:
+                files[0].write_bytes(damage(files[0].read_bytes()))
+    finally:
+        _specialise.set_jit(before)
+
+
 def test_little_work_is_interpreted_and_much_is_compiled(monkeypatch, tmp_path):
     compiled = []
     monkeypatch.setattr(_specialise, "cache_dir", lambda: tmp_path)

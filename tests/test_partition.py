@@ -351,6 +351,48 @@ def test_options_that_are_none(call, message):
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("indptr", "indices", "error", "message"),
+    [
+        ([], [], exceptions.DimensionMismatch, "indptr is empty"),
+        ([[0, 1]], [0], exceptions.DimensionMismatch, "indptr has shape (1, 2), wanted one dimension"),
+        ([0.0, 1.0], [0], exceptions.DomainMismatch, "indptr has dtype float64, wanted integers"),
+        ([1, 1], [], exceptions.InvalidValue, "indptr begins with another number than 0 or falls"),
+        ([0, 2, 1], [0], exceptions.InvalidValue, "indptr begins with another number than 0 or falls"),
+        ([0, 1, 3], [0, 1], exceptions.DimensionMismatch, "indices has 2 entries, but indptr ends with 3"),
+        ([0, 1, 2], [0.0, 1.0], exceptions.DomainMismatch, "indices has dtype float64"),
+        ([0, 1, 2], [0, 2], exceptions.IndexOutOfBound, "indices has the column 2, wanted columns of 0..1"),
+        ([0, 1, 2], [0, -5], exceptions.IndexOutOfBound, "indices has the column -5"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", [*partition.names(), [0, 1]])
+def test_patterns_that_are_none(name, indptr, indices, error, message):
+    """They would be read, and written to, out of bounds by compiled kernels and other people's packages."""
+    calls = [partition.report]
+    if isinstance(name, str) and name not in ("contiguous", "contiguous_edges", "random", "random_edges"):
+        calls.append(partition.assign)
+    for call in calls:
+        with pytest.raises(error) as caught:
+            call(name, np.array(indptr), np.array(indices), 2)
+        assert str(caught.value).startswith(f"partition: {message}")
+
+
+def test_lists_are_patterns():
+    assert partition.report("random", [0, 1, 2], [1, 0], 2).cut == 2
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "x"])
+@pytest.mark.parametrize("name", ["random", "random_edges", "biased_random", "metis", "border"])
+def test_seeds_that_are_none(name, seed):
+    with pytest.raises(exceptions.InvalidValue, match=r"partition: seed is .*, wanted an integer that is not negative"):
+        partition.assign(name, *GRID, 2, seed=seed)
+
+
+@pytest.mark.parametrize("name", partition.names())
+def test_seeds_may_be_large(name):
+    assert partition.assign(name, *GRID, 2, seed=2**70).size == 9
+
+
 def test_lay_out_refuses():
     with pytest.raises(exceptions.InvalidValue, match="order is 'random', wanted 'natural' or 'degree'"):
         partition.lay_out(np.zeros(3, np.uint8), 1, order="random")

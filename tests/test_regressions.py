@@ -1,5 +1,7 @@
 """Mistakes that were made once: each test is the smallest program that showed one."""
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 import spgraph as sg
 from spgraph import binary, monoid, semiring, unary
 from spgraph.exceptions import InvalidValue
-from spgraph.kernels.cpu import _threads
+from spgraph.kernels.cpu import _specialise, _threads
 
 LONG = 1 << 18  # long enough for vectors to be merged as lists
 HUGE = 1 << 40
@@ -18,6 +20,25 @@ def edges(n, weights, dtype=None):
     """A Matrix of the edges {(i, j): weight}."""
     rows, cols = zip(*weights)
     return sg.Matrix.from_coo(rows, cols, list(weights.values()), dtype, nrows=n, ncols=n)
+
+
+# ---- objects -------------------------------------------------------------------------
+EXPRESSIONS = {"A @ v": lambda A, v: A @ v, "A @ A": lambda A, v: A @ A, "v | v": lambda A, v: v | v,
+               "(v & v) & v": lambda A, v: (v & v) & v, "A.T": lambda A, v: A.T, "A.T @ v": lambda A, v: A.T @ v,
+               "A.mxv(v)": lambda A, v: A.mxv(v)}
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
+                         ids=["copy", "deepcopy", "pickle"])
+@pytest.mark.parametrize("make", EXPRESSIONS.values(), ids=EXPRESSIONS)
+def test_expressions_and_transposes_can_be_copied(make, copied):
+    A = edges(4, {(0, 1): 5, (2, 3): 7, (3, 0): 1})
+    v = sg.Vector.from_coo([0, 1, 2], [True, False, True], size=4)
+    one = make(A, v)
+    other = copied(one)
+    assert type(other) is type(one)
+    assert other.shape == one.shape
+    assert other.new().isequal(one.new(), check_dtype=True)
 
 
 # ---- storage -------------------------------------------------------------------------
@@ -176,6 +197,80 @@ def test_the_number_of_threads_is_restored_where_nobody_asked_for_it_before():
     thread.start()
     thread.join()
     assert seen == [_threads.threads()]
+
+
+def settings():
+    return sg.Vector(int, 3).device, _threads.threads(), _specialise._jit()
+
+
+def suspended(*args, **kwargs):
+    with sg.Context(*args, **kwargs):
+        yield
+
+
+@pytest.mark.parametrize("own", [{}, {"threads": 3}, {"jit": "always"}, {"threads": 3, "jit": "always"}])
+def test_a_context_that_ends_within_one_that_lasts_longer(own):
+    """As that of a generator which is closed there."""
+    before = settings()
+    outer = suspended("cpu", threads=2, jit="never")
+    next(outer)
+    with sg.Context("cpu:3", **own) as inner:
+        outer.close()
+        assert sg.context.current() is inner
+        assert settings() == ("cpu:3", own.get("threads", before[1]), own.get("jit", before[2]))
+    assert settings() == before
+
+
+def test_a_context_ends_once():
+    context = sg.Context("cpu")
+    with context, context:
+        assert sg.context.current() is context
+    with pytest.raises(sg.exceptions.InvalidObject, match="ends where it was not entered"):
+        context.__exit__(None, None, None)
+    thread_says = []
+
+    def elsewhere():
+        try:
+            context.__exit__(None, None, None)
+        except sg.exceptions.InvalidObject as error:
+            thread_says.append(str(error))
+
+    with context:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert len(thread_says) == 1
+
+
+def test_one_context_in_two_threads():
+    context, entered, left = sg.Context("cpu", threads=7), threading.Event(), threading.Event()
+    seen = []
+
+    def other():
+        with sg.Context(threads=5):
+            with context:
+                entered.set()
+                left.wait(10)
+            seen.append(_threads.threads())
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    before = _threads.threads()
+    entered.wait(10)
+    with context:
+        pass
+    left.set()
+    thread.join()
+    assert (seen, _threads.threads()) == ([5], before)
+
+
+def test_when_kernels_are_compiled_belongs_to_the_thread_that_asked():
+    seen = []
+    with sg.Context(jit="never"):
+        thread = threading.Thread(target=lambda: seen.append(_specialise._jit()))
+        thread.start()
+        thread.join()
+    assert seen == [_specialise._jit()] != ["never"]
 
 
 def test_the_number_of_threads_belongs_to_the_thread_that_asked():

@@ -33,8 +33,8 @@ class Costs(NamedTuple):
 
 
 CPU_COSTS = Costs(3.0, 2.0, 2.0, 0.7, 20_000.0)  # one thread of a 2-core EPYC, rmat:20
-# H100: gathers at 50 to 100 G/s, presence bytes at 1 TB/s. H200, BFS on rmat24-16: `stop` from pulls; some 2 M vertices are
-# listed in 55 us, by each of two GPUs half of them in 34 and given in 40; giving all bits takes these 28
+# H100: gathers at 50 to 100 G/s, presence bytes at 1 TB/s. H200, BFS on rmat24-16: `stop` from pulls; some 2 M vertices
+# are listed in 55 us, by each of two GPUs half of them in 34 and given in 40; giving all bits takes these 28
 GPU_COSTS = Costs(0.020, 0.015, 0.002, 0.003, 4_000.0, 0.025, 0.040, 0.0034)
 
 

@@ -98,6 +98,7 @@ def path(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     (array([0, 1, 2]), array([1, 2, 3]))
     """
     n = check_count(n, "n", "path")
+    check_memory("path", n, max(n - 1, 0))
     ids = np.arange(*loading_ranks().share(max(n - 1, 0)))
     return _simple("path", n, ids, ids + 1, directed, weights, seed, dtype, order)
 
@@ -123,6 +124,7 @@ def cycle(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     (array([0, 1, 2]), array([1, 2, 0]))
     """
     n = check_count(n, "n", "cycle", low=1 if directed else 3)
+    check_memory("cycle", n, n)
     ids = np.arange(*loading_ranks().share(n))
     return _simple("cycle", n, ids, (ids + 1) % n, directed, weights, seed, dtype, order)
 
@@ -149,6 +151,7 @@ def star(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     (array([0, 0, 0]), array([1, 2, 3]))
     """
     n = check_count(n, "n", "star")
+    check_memory("star", n, max(n - 1, 0))
     leaves = np.arange(*loading_ranks().share(max(n - 1, 0))) + 1
     return _simple("star", n, np.zeros_like(leaves), leaves, directed, weights, seed, dtype, order)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from semirings.exceptions import DimensionMismatch, DomainMismatch, IndexOutOfBound, InvalidValue
 from spgraph.partition._minimised import border, metis
 from spgraph.partition._owners import biased_random, contiguous, owner_type, random
+from spgraph.partition._pattern import check_parts, check_rows
 
 __all__ = ["assign", "looks_at_edges", "names"]
 
@@ -71,9 +71,10 @@ def assign(partition: Any, indptr: Any, indices: Any, parts: int, *, seed: int =
     Raises
     ------
     InvalidValue
-        If there is no such name, or `parts` is not positive.
+        If there is no such name, `parts` is not positive, or `indptr` are no offsets.
     DimensionMismatch, DomainMismatch, IndexOutOfBound
-        If an array, a function's too, has not n entries, is not of integers, or names a part that there is not.
+        If an array, a function's too, has not n entries, is not of integers, or names a part that there is not; or if
+        the pattern is not that of a square matrix.
     ImportError
         If the partition needs a package that is not installed.
 
@@ -95,7 +96,7 @@ def assign(partition: Any, indptr: Any, indices: Any, parts: int, *, seed: int =
     >>> np.bincount(partition.assign(eager, indptr, indices, 2))
     array([3, 3])
     """
-    parts = _positive(parts)
+    parts, indptr = check_parts(parts), check_rows(indptr)
     n = indptr.size - 1
     if isinstance(partition, str):
         if partition not in _NAMED:
@@ -107,16 +108,6 @@ def assign(partition: Any, indptr: Any, indices: Any, parts: int, *, seed: int =
         what = f"partition: the array of {getattr(partition, '__name__', repr(partition))}"
         return _checked(partition(indptr, indices, parts, seed=seed), n, parts, what)
     return _checked(partition, n, parts, "partition: the array")
-
-
-def _positive(parts: Any) -> int:
-    try:
-        number = operator.index(parts)
-    except TypeError:
-        number = 0
-    if number < 1 or isinstance(parts, bool):
-        raise InvalidValue(f"partition: parts is {parts!r}, wanted a positive integer")
-    return number
 
 
 def _checked(owner: Any, n: int, parts: int, what: str) -> np.ndarray:

@@ -21,8 +21,11 @@ import numpy as np
 from semirings.exceptions import InvalidValue
 from spgraph.kernels.cpu._threads import threads
 from spgraph.partition._owners import contiguous, owner_type, vertex_weights
+from spgraph.partition._pattern import check_parts, check_pattern, check_seed
 
 __all__ = ["border", "metis"]
+
+SEEDS = 2**31  # that the packages take
 
 
 def metis(
@@ -74,6 +77,8 @@ def metis(
     if objective not in ("cut", "volume"):
         raise InvalidValue(f"metis: objective is {objective!r}, wanted 'cut' or 'volume'")
     pymetis = _package("pymetis", "metis")
+    parts, seed = check_parts(parts), check_seed(seed)
+    indptr, indices = check_pattern(indptr, indices)
     weights = vertex_weights(indptr, balance)
     if trivial(weights.size, parts):
         return contiguous(indptr, indices, parts)
@@ -85,7 +90,7 @@ def metis(
         pymetis.CSRAdjacency(starts.astype(width), ends.astype(width)),
         vweights=weights.astype(width),
         eweights=multiple.astype(width) if multiple is not None and objective == "cut" else None,
-        options=pymetis.Options(seed=int(seed), objtype=int(kind)),
+        options=pymetis.Options(seed=seed % SEEDS, objtype=int(kind)),
         recursive=False if objective == "volume" else None,
     )
     return np.asarray(found.vertex_part).astype(owner_type(parts))
@@ -150,6 +155,8 @@ def border(
     if not slack >= 0:
         raise InvalidValue(f"border: slack is {slack!r}, wanted a number that is not negative")
     package = _package("mtkahypar", "border")
+    parts, seed = check_parts(parts), check_seed(seed)
+    indptr, indices = check_pattern(indptr, indices)
     presets = {name.lower(): value for name, value in package.PresetType.__members__.items()}
     if preset not in presets:
         raise InvalidValue(f"border: preset is {preset!r}, wanted one of {', '.join(presets)}")
@@ -158,7 +165,7 @@ def border(
         return contiguous(indptr, indices, parts)
     nets = _nets(indptr, indices)
     solver = _solver()
-    package.set_seed(int(seed))
+    package.set_seed(seed % SEEDS)
     context = solver.context_from_preset(presets[preset])
     context.logging = False
     context.set_partitioning_parameters(parts, float(slack), package.Objective.KM1)

@@ -16,6 +16,7 @@ import numpy as np
 
 from semirings.exceptions import InvalidValue
 from spgraph.kernels.device import HOST
+from spgraph.partition._pattern import check_parts, check_pattern, check_rows, check_seed
 
 __all__ = ["biased_random", "contiguous", "owner_type", "random", "vertex_weights"]
 
@@ -73,6 +74,7 @@ def contiguous(indptr: Any, indices: Any, parts: int, *, seed: int = 0, balance:
     >>> contiguous(indptr, None, 2, balance="edges")
     array([0, 1, 1, 1], dtype=uint8)
     """
+    parts, indptr = check_parts(parts), check_rows(indptr)
     n = indptr.size - 1
     if balance == "vertices":
         bounds = np.arange(parts + 1) * n // parts
@@ -121,7 +123,7 @@ def random(indptr: Any, indices: Any, parts: int, *, seed: int = 0, balance: str
     >>> np.bincount(owner, np.diff(indptr))
     array([5., 3.])
     """
-    rng = np.random.default_rng(seed)
+    rng, parts, indptr = np.random.default_rng(check_seed(seed)), check_parts(parts), check_rows(indptr)
     n = indptr.size - 1
     weights = vertex_weights(indptr, balance)
     if balance == "vertices":
@@ -195,7 +197,8 @@ def biased_random(
         raise InvalidValue(f"biased_random: bias is {bias!r}, wanted a number from 0 to 1")
     if not slack >= 0:
         raise InvalidValue(f"biased_random: slack is {slack!r}, wanted a number that is not negative")
-    rng = np.random.default_rng(seed)
+    rng, parts = np.random.default_rng(check_seed(seed)), check_parts(parts)
+    indptr, indices = check_pattern(indptr, indices)
     n = indptr.size - 1
     weights = vertex_weights(indptr, balance)
     owner = np.full(n, parts, np.min_scalar_type(parts))

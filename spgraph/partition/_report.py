@@ -11,6 +11,7 @@ import numpy as np
 from spgraph.kernels.device import HOST
 from spgraph.partition._choice import assign
 from spgraph.partition._order import lay_out
+from spgraph.partition._pattern import check_pattern
 
 __all__ = ["Report", "report"]
 
@@ -114,6 +115,7 @@ def report(partition: Any, indptr: Any, indices: Any, parts: int, *, seed: int =
          0        2        3                 1
          1        2        3        1
     """
+    indptr, indices = check_pattern(indptr, indices)
     start = time.perf_counter()
     owner = assign(partition, indptr, indices, parts, seed=seed)
     seconds = time.perf_counter() - start

@@ -46,20 +46,25 @@ __all__ = ["Block", "Kernel", "cache_dir", "get_kernel", "get_kernel_from_ast", 
 WORK_AT_ONCE, WORK_IN_ALL = 5_000, 50_000  # a kernel with more work than this, in one call or in all, is compiled
 LOAD_AT_ONCE, LOAD_IN_ALL = 1_000, 5_000  # the same for one that was compiled before and lies in the disk cache
 CALL_COST = 10  # entries' worth of a call itself
+MOST_OVERLOADS = 100  # of one kernel, whose files are looked at
 
 _MODES = ("auto", "always", "never")
-_mode = os.environ.get("SPGRAPH_JIT", "auto")
+_setting = threading.local()  # mode: of the calling thread; absent: as the variable says
 _lock = threading.RLock()
 _kernels: dict[str, Kernel] = {}
 
 
 def set_jit(mode: str) -> str:
     """Choose when kernels are compiled: "auto", "always" or "never"; returns the mode before."""
-    global _mode
     if mode not in _MODES:
         raise ValueError(f"jit: got {mode!r}, wanted one of {', '.join(_MODES)}")
-    before, _mode = _mode, mode
+    before = _jit()
+    _setting.mode = mode
     return before
+
+
+def _jit() -> str:
+    return getattr(_setting, "mode", None) or os.environ.get("SPGRAPH_JIT", "auto")
 
 
 @functools.cache
@@ -117,16 +122,19 @@ class Kernel:
 
     def ready(self, work: int) -> bool:
         """Whether a call with so much work runs compiled (compiles now if it must)."""
-        if self.fn is not None or _mode == "never":
-            return self.fn is not None
-        if _mode not in _MODES:
-            raise InvalidValue(f"SPGRAPH_JIT: got {_mode!r}, wanted one of {', '.join(_MODES)}")
+        if self.fn is not None:
+            return True
+        mode = _jit()
+        if mode == "never":
+            return False
+        if mode not in _MODES:
+            raise InvalidValue(f"SPGRAPH_JIT: got {mode!r}, wanted one of {', '.join(_MODES)}")
         if self._limits is None:
             digest = hashlib.sha256((_printer_version() + self.text).encode()).hexdigest()[:20]
             self._path = cache_dir() / f"{self.name}_{digest}.py"
             known = self._path.exists()
             self._limits = (LOAD_AT_ONCE, LOAD_IN_ALL) if known else (WORK_AT_ONCE, WORK_IN_ALL)
-        if _mode == "always" or work > self._limits[0] or self._seen > self._limits[1]:
+        if mode == "always" or work > self._limits[0] or self._seen > self._limits[1]:
             self.compile()
         return self.fn is not None
 
@@ -149,9 +157,12 @@ class Kernel:
         """Write the generated file, import it; Numba compiles at the first call or loads from its cache."""
         with _lock:
             if self.fn is None:
-                if not self._path.exists():
-                    _write(self._path, _jit_text(self.text))
-                self.fn = getattr(_import(self._path), self.name)
+                text = _jit_text(self.text)
+                if not self._path.exists() or self._path.read_text(errors="replace") != text:  # a write was cut off
+                    _write(self._path, text)
+                fn = getattr(_import(self._path), self.name)
+                _drop_damaged(self._path, fn)
+                self.fn = fn
 
 
 def statistics() -> dict[str, float]:
@@ -206,6 +217,20 @@ def _write(path: Path, text: str) -> None:
     with os.fdopen(handle, "w") as file:
         file.write(text)
     os.replace(temporary, path)
+
+
+def _drop_damaged(path: Path, fn: Any) -> None:
+    """Remove what Numba keeps of a function unless it begins and ends as pickles do: it would raise at each call."""
+    code = fn.py_func.__code__
+    version = f"{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    stem = path.parent / "__pycache__" / f"{path.stem}.{code.co_name}-{code.co_firstlineno}.py{version}"
+    for ending in (".nbi", *(f".{number}.nbc" for number in range(1, MOST_OVERLOADS))):
+        kept = Path(f"{stem}{ending}")
+        if not kept.exists():
+            break
+        content = kept.read_bytes()
+        if content[:1] != pickle.PROTO or content[-1:] != pickle.STOP:
+            kept.unlink(missing_ok=True)
 
 
 def _import(path: Path):

@@ -6,7 +6,6 @@ would be zeros on a GPU and numbers on a CPU.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import tempfile
@@ -18,6 +17,7 @@ from spgraph.kernels.cpu._specialise import cache_dir
 __all__ = ["machine_code"]
 
 OPTIONS = ("-std=c++17",)
+DIGEST = 32  # bytes behind the code
 
 
 def machine_code(cupy: Any, name: str, text: str, capability: str) -> bytes:
@@ -26,11 +26,16 @@ def machine_code(cupy: Any, name: str, text: str, capability: str) -> bytes:
     key = hashlib.sha256(f"{versions}\0{text}".encode()).hexdigest()[:24]
     folder = cache_dir()
     path = folder / f"{name}_{key}.cubin"
-    with contextlib.suppress(FileNotFoundError):
-        return path.read_bytes()
+    try:
+        kept = path.read_bytes()
+    except FileNotFoundError:
+        kept = b""
+    code, digest = kept[:-DIGEST], kept[-DIGEST:]
+    if code and hashlib.sha256(code).digest() == digest:  # else a write was cut off
+        return code
     code, _ = cupy.cuda.compiler.compile_using_nvrtc(text, OPTIONS, filename=f"{name}.cu")
     handle, scratch = tempfile.mkstemp(dir=folder, prefix=path.stem)  # other processes never see half of it
     with os.fdopen(handle, "wb") as file:
-        file.write(code)
+        file.write(code + hashlib.sha256(code).digest())
     Path(scratch).replace(path)
     return code
