@@ -79,7 +79,7 @@ class _Product:
 
 
 def _wrapped(total: int, dtype: np.dtype) -> Any:
-    """A sum as additions one by one would give it, those of integers wrap."""
+    """A sum as additions one by one would give it, see `_holds`; those of integers wrap."""
     return np.array(total % (1 << 8 * dtype.itemsize), np.uint64).astype(dtype)[()] if dtype.kind in "iu" else total
 
 
@@ -185,7 +185,13 @@ def _counter(statements: list[Statement], u: Vector) -> Any:
         return False
     value, mask, accum = args
     adds = mask is None and accum is not None and accum.parent is binary.plus
-    return target if adds and type(value) is Number and value.of is u else False
+    counts = adds and type(value) is Number and value.of is u
+    return target if counts and _holds(target.dtype.np_type, u.size) else False
+
+
+def _holds(dtype: np.dtype, size: int) -> bool:
+    """Whether a Scalar takes every number of entries, and their sum is what additions one by one make it."""
+    return bool(np.iinfo(dtype).max >= size) if dtype.kind in "iu" else dtype == np.float64
 
 
 def _limits(loop: Loop, u: Vector) -> list[Any] | None:

@@ -270,14 +270,15 @@ class MatrixReads(Elementwise):
     ) -> bool:
         """Whether shapes and structures are the same, and values nearly so; see `Vector.isclose`."""
         other = check.operand("isclose", "other", other, 2)
-        return self._same(other, check_dtype, lambda xp, a, b: close_values(xp, a, b, rel_tol, abs_tol, equal_nan))
+        return self._same(other, check_dtype, lambda xp, a, b: close_values(xp, a, b, rel_tol, abs_tol, equal_nan),
+                          "isclose")  # fmt: skip
 
-    def _same(self, other, check_dtype, compare) -> bool:
+    def _same(self, other, check_dtype, compare, who="isequal") -> bool:
         if (check_dtype and self.dtype is not other.dtype) or self.shape != other.shape:
             return False
-        check.same_device("isequal", self, other)
+        check.same_device(who, self, other)
         if recorders:
-            refuse("isequal")
+            refuse(who)
         if self.nvals != other.nvals:
             return False
         left, right = self._eval(), other._eval()

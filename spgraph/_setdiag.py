@@ -6,6 +6,7 @@ from typing import Any
 
 from semirings import select
 from semirings.exceptions import DimensionMismatch, IndexOutOfBound
+from spgraph import _check as check
 from spgraph import _resolve as resolve
 from spgraph._base import CLASSES, RANK
 from spgraph._convert import is_number, to_int
@@ -24,6 +25,8 @@ def set_diagonal(A: Any, values: Any, k: int, mask: Any, accum: Any) -> None:
         raise IndexOutOfBound(f"setdiag: k is {k}, but a Matrix of shape {A.shape} has no such diagonal")
     if accum is not None:
         accum = resolve.accum(accum, A.dtype)
+    if RANK.get(type(values)) == 1:
+        check.same_device("setdiag", A, values)
     clear = False
     vector = CLASSES[1]
     if RANK.get(type(values)) == 1:

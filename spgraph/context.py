@@ -264,9 +264,23 @@ def find_device(name: Any, argument: str) -> Device:
         return _some(name)
     if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and name > 0:
         return _some(int(name))
+    if kind == "mpi" and number.isdecimal():
+        return _processes(int(number), argument)
+    if isinstance(name, str) and "+" in name:  # as a group of devices of several kinds is called
+        name = name.split("+")
     if isinstance(name, (list, tuple)) and name and all(isinstance(one, str) for one in name):
-        return _group([find_device(one, argument) for one in name])
+        found = [find_device(one, argument) for one in name]
+        if all(one.group is None for one in found):
+            return _group(found)
     raise InvalidValue(f"{argument} is {name!r}, wanted {WANTED}")
+
+
+def _processes(count: int, argument: str) -> Device:
+    found = _launched()
+    there = 1 if found is None else found.group.parts
+    if found is None or there != count:
+        raise NoDevice(f"{argument} is 'mpi:{count}', wanted the number of processes that mpiexec has started: {there}")
+    return found
 
 
 def _launched() -> Device | None:

@@ -24,6 +24,14 @@ from spgraph.exceptions import InvalidValue
 __all__ = ["Condition", "Loop", "Number", "loop"]
 
 
+def _too_late(sign: str, right: Any) -> bool:
+    """Whether no number of iterations from 1 on, when it is first looked at, compares so with a number."""
+    if type(right) is Number:
+        return False
+    bound = float(right)
+    return {"==": bound < 1 or not bound.is_integer(), "<": not bound > 1, "<=": not bound >= 1}.get(sign, False)
+
+
 class Loop:
     """A loop that is recorded, and run when its block ends; made by `loop`."""
 
@@ -99,9 +107,16 @@ class Loop:
             self._outer._statements.append(self)
             return
         alone = product_of(self) or levels_of(self)  # what ends these is what they write
-        if alone is None and self._outer is None and not self._may_end() and not self._until.holds():
+        if alone is None and self._outer is None and not self._may_end() and not self._ends_at_once():
             raise InvalidValue(f"loop.until: {self._until._text()}, but nothing in the block changes that")
         self._run(alone)
+
+    def _ends_at_once(self) -> bool:
+        self._count = 1  # as after the first iteration
+        try:
+            return self._until.holds()  # type: ignore[union-attr]
+        finally:
+            self._count = 0
 
     def _may_end(self) -> bool:
         """Whether a condition depends on what the block writes, as far as can be seen."""
@@ -116,6 +131,8 @@ class Loop:
         for one in until.any_of:
             if type(one) is not Comparison:
                 return True
+            if type(one.left) is Number and one.left.of is self and _too_late(one.sign, one.right):
+                continue
             numbers = [number for number in (one.left, one.right) if type(number) is Number]
             if any(number.of is None or id(number.of) in written for number in numbers):
                 return True

@@ -28,10 +28,36 @@ from spgraph import context
 from spgraph.exceptions import InvalidValue
 from spgraph.exchange.copies import dealt, whole_copies, whole_nbytes
 from spgraph.exchange.near import is_near
+from spgraph.exchange.ranks import ranks_of
 from spgraph.matrix import Matrix
 from spgraph.vector import Vector
 
-__all__ = ["finish", "fit", "spread"]
+__all__ = ["agreed", "finish", "fit", "spread"]
+
+
+def agreed(A: Matrix, value: Any) -> Any:
+    """What the first of the processes that share a Matrix has, in all of them: so chance is the same everywhere.
+
+    Parameters
+    ----------
+    A : Matrix
+    value : object
+        Whatever can be pickled, such as sources that were drawn at random.
+
+    Returns
+    -------
+    object
+        `value` itself where there is one process.
+
+    Examples
+    --------
+    >>> import random
+    >>> import spgraph as sg
+    >>> A = sg.generators.path(9)
+    >>> len(sg.tasks.agreed(A, random.sample(range(A.nrows), 3)))
+    3
+    """
+    return ranks_of(A._device).gather(value)[0]
 
 
 def fit(A: Matrix, jobs: int, room: int = 0) -> bool:
@@ -117,9 +143,10 @@ def spread(A: Matrix, jobs: Iterable, work: Callable[[Matrix, list], Any]) -> li
         _Run(Matrix._wrap(block), jobs[part :: group.parts], work)
         for part, block in zip(group.mine, whole_copies(A._block))
     ]
-    going = runs
-    while going:
-        going = [run for run in going if run.step()]
+    with ranks_of(A._device).together():  # each process has jobs of its own, and errors
+        going = runs
+        while going:
+            going = [run for run in going if run.step()]
     return [Vector._wrap(vector) for vector in dealt(A._block.rows, [run.result._block for run in runs])]
 
 

@@ -384,6 +384,53 @@ def test_conditions_that_nothing_changes_are_an_error(until):
         run()
 
 
+@pytest.mark.parametrize("until", [lambda n: n == 0, lambda n: n == 1.5, lambda n: n < 1, lambda n: n <= 0.5,
+                                   lambda n: (n < -3) | (n == 0)])
+def test_counts_that_come_too_early_are_refused(until):
+    v = sg.Vector.from_scalar(1, 3)
+
+    def run():
+        with sg.loop() as loop:
+            v << v + 1
+            loop.until(until(loop.count))
+
+    with pytest.raises(InvalidValue, match="but nothing in the block changes that"):
+        run()
+    assert v.to_dense().tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("until", "times"), [(lambda n: n == 1, 1), (lambda n: n < 2, 1), (lambda n: n <= 1, 1),
+                                              (lambda n: n != 1, 2), (lambda n: (n == 0) | (n == 3), 3)])
+def test_counts_that_come(until, times):
+    v = sg.Vector.from_scalar(1, 3)
+    with sg.loop() as loop:
+        v << v + 1
+        loop.until(until(loop.count))
+    assert v.to_dense().tolist() == [1 + times] * 3
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "UINT8", "INT16", "FP32", "FP64"])
+def test_a_counter_is_that_of_a_plain_loop(dtype):
+    """Also where a number of entries is too large for it, in whatever way the loop is run."""
+    A = sg.generators.complete(300)
+    said = []
+    for plain in (True, False):
+        v = sg.Vector.from_coo([0], 0, "INT64", size=300)
+        near, other, counter = v.dup(), v.dup(), sg.Scalar(dtype)
+        counter << 0
+        try:
+            with sg.loop() as loop:
+                counter(binary.plus) << near.nvals
+                if plain:  # which no device runs by itself
+                    other << near
+                v(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+                loop.until(near.nvals == 0)
+            said.append(counter.value)
+        except InvalidValue as error:
+            said.append(str(error).rpartition(": ")[2])
+    assert said[0] == said[1]
+
+
 def test_conditions_that_hold_already_end_after_one_iteration():
     v, s, A = named()
     with sg.loop() as loop:

@@ -95,6 +95,98 @@ class TestErrors:
 HEAD = "import os, sys, time, spgraph as sg\nfrom spgraph.exchange.launch import rank\nA = sg.generators.path(9)\n"
 
 
+class TestAllDoTheSame:
+    """What differs between processes, their collectors, chance, threads and jobs, does not make them part ways."""
+
+    @staticmethod
+    def all_print(word: str, text: str, count: int = 2) -> None:
+        done = start(count, "-c", "import gc\nimport numpy as np\n" + HEAD + text, seconds=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.count(word) == count, done.stdout + done.stderr
+
+    @pytest.mark.parametrize("who", [0, 1])
+    @pytest.mark.parametrize("partition", ["random", "contiguous_edges"])
+    def test_where_vectors_lie_does_not_depend_on_the_collector(self, who: int, partition: str):
+        self.all_print("fine", f"""
+with sg.Context(partition={partition!r}): B = sg.generators.star(10)
+level = sg.algorithms.bfs(B, 0)
+del B, level
+if rank() == {who}: gc.collect()
+u = sg.Vector.from_coo([0, 3, 7], [1, 2, 3], size=10)
+w = u.ewise_add(sg.Vector.from_coo([0, 4, 7], [1, 2, 3], size=10)).new()
+assert w.to_dict() == {{0: 2, 3: 2, 4: 2, 7: 6}} and w.nvals == 4
+print("fine")
+""")
+
+    def test_layouts_that_are_remembered_are_few(self):
+        self.all_print("fine", """
+for n in range(2, 40): sg.generators.path(n)
+assert 0 < len(A._device._recent) <= 8
+print("fine")
+""")
+
+    @pytest.mark.parametrize("seed", ["None", "random.Random()"])
+    @pytest.mark.parametrize("spread", ["graph", "sources"])
+    def test_sources_that_chance_chooses(self, spread: str, seed: str):
+        self.all_print("fine", f"""
+import random
+B = sg.generators.grid(6, 6)
+exact = sg.algorithms.betweenness_centrality(B).to_dense()
+some = sg.algorithms.betweenness_centrality(B, k=35, seed={seed}, spread={spread!r}).to_dense()
+assert abs(some - exact).max() < 0.05 < exact.max()
+print("fine")
+""")
+
+    def test_numbers_of_threads(self):
+        own = "import os; os.environ['SPGRAPH_NUM_THREADS'] = str(1 + 3 * int(os.environ['PMI_RANK']))\n"
+        done = start(2, "-c", own + HEAD + "B = sg.generators.rmat(12, 8, seed=1)\n"
+                     "for s in range(20): sg.algorithms.bfs(B, s)\nprint('fine')", seconds=120)  # fmt: skip
+        assert (done.returncode, done.stdout.count("fine")) == (0, 2), done.stderr
+
+    def test_a_job_that_fails_fails_for_all(self):
+        self.all_print("caught job 1 cannot be done, and on: 16", """
+def work(copy, jobs):
+    if 1 in jobs: raise ValueError("job 1 cannot be done")
+    return sg.Vector.from_scalar(1, copy.nrows)
+try: sg.tasks.spread(A, [0, 1], work)
+except ValueError as error: print(f"caught {error}, and on: {A.nvals}\\n", end="")
+""")
+
+    def test_the_device_has_a_name(self):
+        self.all_print("fine", """
+with sg.Context("cpu"): B = sg.generators.grid(5, 5)
+assert B.to(A.device).device == A.device == "mpi:2"
+with sg.Context(A.device): assert sg.Vector(int, 3).device == "mpi:2"
+try: B.to("mpi:3")
+except sg.exceptions.NoDevice as error: assert str(error).endswith("that mpiexec has started: 2")
+else: raise AssertionError
+print("fine")
+""")
+
+    def test_calls_that_only_one_makes_are_named(self):
+        done = start(2, "-c", HEAD + "v = sg.Vector.from_scalar(1, 9)\nif rank() == 0: print(A)\nv.nvals", seconds=60)
+        assert done.returncode == 1
+        assert "InvalidObject: process 0 is in __repr__ and process 1 in nvals: all processes must call the same " \
+            "operations" in done.stderr, done.stderr
+
+    def test_two_threads(self):
+        self.all_print("fine", """
+import threading
+found, errors = [], []
+def work(source, begun, wait):
+    begun.set(); wait.wait()
+    try: found.append(sg.algorithms.bfs(A, source).to_dense().tolist())
+    except sg.exceptions.InvalidObject as error: errors.append(str(error))
+begun = threading.Event(); go = threading.Event()
+other = threading.Thread(target=work, args=(8, begun, go), name="other")
+other.start(); begun.wait(); go.set(); other.join()
+assert not found and "operations of threads other and MainThread" in errors[0]
+work(0, begun, go)
+assert found == [list(range(9))]
+print("fine")
+""")
+
+
 class TestTheEnd:
     """A process that fails, or leaves, ends all with one message."""
 
@@ -111,6 +203,23 @@ class TestTheEnd:
         done = start(2, "-c", HEAD + text + "\nif rank() == 0: A.nvals\nprint('on')", seconds=60)
         assert done.returncode == code, done.stderr
         assert not words or done.stderr.count(words) == 1, done.stderr
+
+    @pytest.mark.parametrize("who", ["True", "rank() == 1"])
+    def test_what_is_open_is_closed_before(self, tmp_path: Path, who: str):
+        text = (f"file = open({str(tmp_path)!r} + f'/{{rank()}}', 'w'); file.write('long computed')\n"
+                f"try:\n    if {who}: sys.exit(3)\n    A.nvals\nfinally:\n    file.close()\n")
+        done = start(2, "-c", HEAD + text, seconds=60)
+        assert done.returncode == 3, done.stderr
+        assert (tmp_path / "1").read_text() == "long computed"
+
+    def test_an_exit_that_is_caught_is_none(self):
+        text = "try:\n    sys.exit(3)\nexcept SystemExit:\n    pass\nprint(f'on {A.nvals}\\n', end='')"
+        done = start(2, "-c", HEAD + text, seconds=60)
+        assert (done.returncode, done.stdout.count("on 16")) == (0, 2), done.stderr
+
+    def test_words_of_all_are_said_once(self):
+        done = start(3, "-c", HEAD + "sys.exit('no more')", seconds=60)
+        assert (done.returncode, done.stderr.count("no more")) == (1, 1), done.stderr
 
     def test_of_one_that_is_killed(self):
         done = start(2, "-c", HEAD + "if rank() == 1: os.kill(os.getpid(), 9)\nprint(A.nvals)", seconds=60)

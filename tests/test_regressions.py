@@ -340,3 +340,22 @@ def test_gcd_of_equal_negative_numbers():
     A = sg.Matrix.from_coo([0, 0, 2, 2, 2], [0, 1, 0, 1, 2], -4, "INT32", nrows=4, ncols=3)
     assert A.reduce_rowwise(sg.monoid.numpy.gcd).new().to_dict() == {0: 4, 2: 4}
     assert A.reduce_scalar(sg.monoid.numpy.gcd).value == 4
+
+
+def test_a_group_of_groups_is_refused():
+    with pytest.raises(InvalidValue, match="devices is \\['cpu:2', 'cpu'\\], wanted 'cpu', "):
+        sg.Context(["cpu:2", "cpu"])
+
+
+@pytest.mark.parametrize(("call", "name"), [
+    (lambda A, B: A.isclose(B), "isclose"),
+    (lambda A, B: A.isequal(B), "isequal"),
+    (lambda A, B: A.setdiag(B.diag()), "setdiag"),
+])
+def test_operands_on_other_devices_are_named_by_what_was_called(call, name):
+    with sg.Context("cpu"):
+        A = sg.generators.grid(3)
+    with sg.Context("cpu:3"):
+        B = sg.generators.grid(3)
+    with pytest.raises(sg.exceptions.DeviceMismatch, match=f"^{name}: "):
+        call(A, B)

@@ -338,3 +338,25 @@ def test_a_copy_decides_for_itself():
     run(B, w, u, c)
     w[2] = 60
     run(A, w, u, c)
+
+
+@pytest.mark.parametrize("direction", ["push", "pull"])
+@pytest.mark.parametrize("op", [semiring.min_plus, semiring.max_times, semiring.min_second, semiring.max_firstj])
+@pytest.mark.parametrize("way", ["plain", "mask", "complement", "below"])
+def test_what_changed_where_the_output_is_the_operand(direction, op, way):
+    """All values equal: what is written has one value, which is not to be computed from what has been written."""
+    A = sg.Matrix.from_coo([0, 1, 2], [1, 2, 0], 4, "INT64", nrows=3, ncols=3)
+    u = sg.Vector.from_coo([0], 1, "INT64", size=3)
+    wanted = u.vxm(A, op).new(dtype="INT64")
+    for _ in range(2):
+        v, c, mask = u.dup(), sg.Vector("INT64", 3), sg.Vector.from_coo([1, 2], 1, size=3)
+        with sg.Context(direction=direction):
+            if way == "plain":
+                v(changed=c) << v.vxm(A, op)
+            elif way == "below":
+                v(changed=select.valuelt(c, 7)) << v.vxm(A, op)
+            else:
+                chosen = mask.S if way == "mask" else ~sg.Vector("INT64", 3).S
+                v(chosen, changed=c, replace=True) << v.vxm(A, op)
+        assert v.isequal(wanted)
+        assert c.isequal(wanted)

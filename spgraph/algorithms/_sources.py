@@ -37,7 +37,8 @@ def starts_of(A: Matrix, k, sources, seed) -> list[int]:
         if k is None:
             return list(range(A.nrows))
         chance = seed if isinstance(seed, random.Random) else random.Random(_seed(seed))
-        return chance.sample(range(A.nrows), _count("k", k, A.nrows))
+        drawn = chance.sample(range(A.nrows), _count("k", k, A.nrows))
+        return tasks.agreed(A, drawn)
     if k is not None:
         raise InvalidValue("betweenness_centrality: k and sources were both given, but one of them was wanted")
     starts = as_sources("betweenness_centrality", A, sources)

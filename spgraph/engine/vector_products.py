@@ -94,6 +94,7 @@ def _mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBlo
     allowed = view.allowed if view.code else out.size
     unvisited = own and view.code == "sc"
     product.most = most
+    single = product.iso_value() if fresh and changed is not None else None  # before: u may be C, or what has changed
     limit = None if most else edges_limit(A, transposed, allowed, product.term.stops, u, out.device.on_host, direction,
                                           unvisited)
     pushed = False
@@ -111,7 +112,6 @@ def _mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBlo
         out.nonnegative = True
     if changed is not None:
         if fresh:
-            single = product.iso_value()  # before: u may be what has changed
             changed.assume(out.copy() if overwritten is None else differences(overwritten, out))
             if single is not None and changed.nvals:  # a part says so to others, in a bit for each entry
                 changed.values, changed.iso = np.array([cast_scalar(single, changed.dtype)]), True
@@ -187,12 +187,13 @@ def _product_of(out: VectorBlock) -> type[Product]:
 
 
 def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_host: bool, direction: str | None,
-                unvisited: bool) -> float | None:
+                unvisited: bool, workers: int | None = None) -> float | None:
     """Edges that push may look at, where `allowed` rows may be written; None to pull at once.
 
     A full u is pulled if both directions are at hand and most rows may have entries: an edge costs no more than
     pushed, and no list has to be made.
     `unvisited`: the others have been reached, so that rows without entries are among those that are allowed.
+    `workers`: threads of a CPU, if not those of the caller.
     """
     direction = direction or context.current().direction
     if direction in ("push", "pull"):
@@ -202,7 +203,7 @@ def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_
         return preset_limit(direction, rows, A.nvals, allowed, u.nvals, u.listed)
     occupied = occupied_rows(A, transposed)
     pulled = max(allowed - (rows - occupied), 0) if unvisited else allowed * occupied // max(rows, 1)
-    workers, costs = (threads(), CPU_COSTS) if on_host else (1, of_copies(GPU_COSTS, A.width))
+    workers, costs = (workers or threads(), CPU_COSTS) if on_host else (1, of_copies(GPU_COSTS, A.width))
     whole = u.nvals == u.size and A.nvals >= rows
     limit = 0.0 if whole else push_limit(rows, A.nvals, pulled, stops, workers, costs, occupied)
     if costs.listing and not u.listed:  # what making a list costs, as edges

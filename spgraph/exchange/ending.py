@@ -1,8 +1,8 @@
 """How the processes of ``mpiexec`` end together.
 
-One that fails, by an exception or `sys.exit` with a code, says why and ends all; of several that fail at the same place
-the first speaks. One whose program ends waits for the others; if another is in the middle of an exchange, which can
-never complete without this one, it says so and ends all.
+One that fails, by an exception or by `sys.exit` with a code, says why, cleans up and ends all; of several that fail at
+the same place the first speaks. One whose program ends waits for the others; if another is in the middle of an
+exchange, which can never complete without this one, it says so and ends all.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ class Progress:
         self.comm = comm
         self.own = np.zeros(1, np.int64)
         self.window = MPI.Win.Create(self.own, comm=comm)
+        self.code = 0  # with which this process is about to leave
 
     def begin(self) -> None:
         """An exchange begins."""
         self.own[0] += 1
+        self.code = 0  # it has thought better of it
 
     def ahead(self) -> int | None:
         """A process that has begun an exchange that this one has not."""
@@ -59,6 +61,9 @@ class Progress:
         """Wait until all have come here; end all if one waits for an exchange."""
         if self.MPI.Is_finalized():
             return
+        if self.code:
+            time.sleep(APART * self.comm.Get_rank())
+            _end(self.comm, self.code)
         arrived = self.comm.Ibarrier()
         while not arrived.Test():
             waits = self.ahead()
@@ -92,10 +97,9 @@ def end_together(comm: Any, progress: Progress) -> None:
 
     def leave_all(code: Any = None) -> Any:
         if code not in (None, 0):
-            if not isinstance(code, int):
-                print(code, file=sys.stderr, flush=True)
-            time.sleep(APART * comm.Get_rank())
-            _end(comm, code if isinstance(code, int) else 1)
+            progress.code = code if isinstance(code, int) else 1
+            if not isinstance(code, int):  # Python prints it, and the first process then ends the others
+                time.sleep(APART * comm.Get_rank())
         leave(code)
 
     sys.excepthook = end_all

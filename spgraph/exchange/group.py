@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -15,6 +15,8 @@ from spgraph.partition import assign, lay_out
 from spgraph.partition.layout import Layout, even
 
 __all__ = ["Group", "group_of"]
+
+KEPT = 8  # layouts of graphs that processes remember
 
 
 class Group(Device):
@@ -40,6 +42,8 @@ class Group(Device):
     parts : int
     near : bool
         Whether all parts lie on the CPU, in this process.
+    threads : int or None
+        That each process has, if they are several: what all choose by; None: those of the caller.
     """
 
     # what is in force; `context` sets them
@@ -48,8 +52,9 @@ class Group(Device):
     duplicate: Callable[[], str] = staticmethod(lambda: "1-hop")
     may_send_all: Callable[[], bool] = staticmethod(lambda: True)  # nobody has said whom values go to
 
-    def __init__(self, devices: list, transport: Any = None):
+    def __init__(self, devices: list, transport: Any = None, threads: int | None = None):
         super().__init__()
+        self.threads = threads
         self.devices = devices
         self.transport = transport or InProcess(devices)
         self.mine = self.transport.mine
@@ -61,7 +66,8 @@ class Group(Device):
         self.group = self
         self._even: WeakValueDictionary = WeakValueDictionary()
         self._layouts: WeakValueDictionary = WeakValueDictionary()
-        self._recent: WeakValueDictionary = WeakValueDictionary()
+        # of graphs, by size; those that only Python's collector still knows are not the same in all processes
+        self._recent: MutableMapping = {} if None in devices else WeakValueDictionary()
 
     def __reduce__(self) -> tuple:
         if None in self.devices:
@@ -103,7 +109,10 @@ class Group(Device):
         found = self._layouts.get(key)
         if found is None:
             found = self._layouts[key] = Layout(self, starts, order, name, partition)
+        self._recent.pop(found.size, None)  # it comes last
         self._recent[found.size] = found
+        if None in self.devices and len(self._recent) > KEPT:
+            del self._recent[next(iter(self._recent))]
         return found
 
     def reordered(self, A: Any, order: Any) -> Layout:

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
+import threading
 from typing import Any
 
 import numpy as np
 
-from semirings.exceptions import NoDevice
+from semirings.exceptions import InvalidObject, NoDevice
 from spgraph.exchange.ending import Progress, end_together
 from spgraph.exchange.group import Group
+from spgraph.kernels.cpu._threads import threads
 from spgraph.kernels.device import Device
 
 __all__ = ["Mpi", "mpi_group"]
 
+DEPTH = 3  # calls by which exchanges are told apart
+RANKS = "spgraph.exchange.ranks"
 SMALL = 4096  # bytes of an array of the host below which it is part of the message
 
 
@@ -46,15 +51,15 @@ class Mpi:
         self.progress = progress
         self.rank = comm.Get_rank()
         self.mine = [self.rank]
+        self._thread: threading.Thread | None = None
 
     def all_to_all(self, sent: list[list[tuple]]) -> list[list[tuple]]:
         """Deliver ``sent[0][q]`` to part q; returns what came, ``came[0][p]``. What stays here is not copied."""
-        if self.progress is not None:
-            self.progress.begin()
+        here = self._begin()
         others = [message if q != self.rank else () for q, message in enumerate(sent[0])]
         with self.device:
             packed = [[self._packed(one) for one in message] for message in others]
-            heads = self.comm.alltoall([[head for head, _ in message] for message in packed])
+            heads = _agreed(self.comm.alltoall([(here, [head for head, _ in message]) for message in packed]))
             rooms = [[self._room(head) for head in message] for message in heads]
             self._move([[array for _, array in message if array is not None] for message in packed],
                        [[room for head, room in zip(message, own) if head[0] != "object"]
@@ -65,9 +70,28 @@ class Mpi:
 
     def gather(self, values: list) -> list:
         """A Python or NumPy scalar, or an array of the host, of each part: those of all parts, everywhere."""
+        return [value for some in _agreed(self.comm.allgather((self._begin(), values))) for value in some]
+
+    def _begin(self) -> tuple[str, str]:
+        """An exchange begins: which, for the others to compare, and what the program has called."""
+        thread = threading.current_thread()
+        if self._thread is not thread:
+            if self._thread is not None and self._thread.is_alive():
+                both = f"{thread.name} and {self._thread.name}"
+                raise InvalidObject(f"process {self.rank}: operations of threads {both} could meet each other's "
+                                    "messages; processes work in one thread each")  # fmt: skip
+            self._thread = thread
         if self.progress is not None:
             self.progress.begin()
-        return [value for some in self.comm.allgather(values) for value in some]
+        frame: Any = sys._getframe(2)
+        exchange, called, depth = "", "", 0
+        while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith("spgraph"):
+            if depth < DEPTH:
+                exchange += f" {frame.f_code.co_name}:{frame.f_lineno}"
+            if module == RANKS:  # an error of one process meets what others do next
+                exchange, depth = module, DEPTH
+            frame, called, depth = frame.f_back, frame.f_code.co_name, depth + 1
+        return exchange, called
 
     # ---- arrays --------------------------------------------------------------------
     def _packed(self, one: Any) -> tuple[tuple, Any]:
@@ -109,6 +133,16 @@ class Mpi:
             request.Wait()
 
 
+def _agreed(came: list[tuple[tuple[str, str], list]]) -> list[list]:
+    """What came, if all processes are in the same exchange."""
+    first = came[0][0]
+    for rank, (other, _) in enumerate(came):
+        if other[0] != first[0]:
+            raise InvalidObject(f"process 0 is in {first[1]} and process {rank} in {other[1]}: all processes must call "
+                                "the same operations, also those that print or count")  # fmt: skip
+    return [content for _, content in came]
+
+
 def _bytes(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1).view(np.uint8)
 
@@ -130,9 +164,18 @@ def mpi_group() -> Any:
     devices: list[Any] = [None] * comm.Get_size()
     devices[comm.Get_rank()] = device
     progress = Progress(MPI, comm)
-    group = Group(devices, Mpi(comm, device, nccl_of(comm, device), progress))
+    group = Group(devices, Mpi(comm, device, nccl_of(comm, device), progress), _least_threads(comm, device))
     end_together(comm, progress)
     return group
+
+
+def _least_threads(comm: Any, device: Device) -> int:
+    """Threads that every process has; raises in all of them if some have GPUs and others have none."""
+    counts, on_host = zip(*comm.allgather((threads(), device.on_host)))
+    if any(on_host) and not all(on_host):
+        raise NoDevice(f"process {on_host.index(False)} has a GPU, but process {on_host.index(True)} has none; let all "
+                       "have one, or none (CUDA_VISIBLE_DEVICES= hides them)")  # fmt: skip
+    return min(counts)
 
 
 def _device(comm: Any, MPI: Any) -> Device:

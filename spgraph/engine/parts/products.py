@@ -128,7 +128,8 @@ def _limit(
     stops = bool(monoid.terminal_any or (monoid.type.np_type.kind == "b" and monoid.terminal is not None))
     on_host = A.device.devices[A.device.mine[0]].on_host
     unvisited = mask is not None and mask.block is out and mask.complement and mask.structural
-    limit = vector_products.edges_limit(A, transposed, allowed, stops, u, on_host, direction, unvisited)
+    limit = vector_products.edges_limit(A, transposed, allowed, stops, u, on_host, direction, unvisited,
+                                        A.device.threads)
     if limit is None or limit == math.inf:
         return limit
     sources = max(occupied_rows(A, not transposed), 1)
