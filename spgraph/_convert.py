@@ -213,9 +213,9 @@ def to_dtype(key: Any, call: str, makers: str) -> DataType:
         raise DomainMismatch(f"{call}: {error}; values are taken by {makers}") from None
 
 
-def to_size(value: Any, function: str, argument: str) -> int:
+def to_size(value: Any, function: str, argument: str, least: int = 0) -> int:
     """A dimension: a non-negative integer."""
-    if type(value) is int and 0 <= value <= INT64_MAX:
+    if type(value) is int and least <= value <= INT64_MAX:
         return value
     try:
         if isinstance(value, (bool, np.bool_)):
@@ -223,8 +223,8 @@ def to_size(value: Any, function: str, argument: str) -> int:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{function}: {argument} is {value!r}, but an integer was wanted") from None
-    if number < 0:
-        raise InvalidValue(f"{function}: {argument} is {number}, but 0 or more was wanted")
+    if number < least:
+        raise InvalidValue(f"{function}: {argument} is {number}, but {least} or more was wanted")
     if number > INT64_MAX:
         raise InvalidValue(f"{function}: {argument} is {number}, but at most 2**63 - 1 was wanted")
     return number

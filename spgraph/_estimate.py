@@ -110,7 +110,7 @@ def estimate(
     ncols : int, optional
         Default: `nrows`.
     dtype : optional
-        Type of the values; by default the graph is unweighted and stores none.
+        Type of the values; by default the graph is unweighted and stores none. A Matrix has its own.
     device : str, optional
         As for `Context`; default: where the Matrix lies, else the device in force. A GPU need not be there: then `free`
         is None.
@@ -141,6 +141,7 @@ def estimate(
     [17825796, 17825796, 17825796, 17825796]
     """
     context.check_partition("estimate", partition)
+    duplicate = chosen_duplicate(duplicate)
     shape, there = (0, 0), False
     if device is not None and devices is not None:
         raise TypeError("estimate: device and devices were given, but one of them was wanted")
@@ -152,6 +153,9 @@ def estimate(
         if nvals is not None or nrows is not None or ncols is not None:
             raise TypeError("estimate: a graph and nvals, nrows or ncols were given, but one of them was wanted")
         if isinstance(graph, Matrix):
+            if dtype is not None:
+                raise TypeError(f"estimate: a Matrix of {graph.dtype.name} and dtype were given, but a Matrix has its "
+                                "own; A.dup(dtype) makes one of another")  # fmt: skip
             shape, nvals, dtype = graph.shape, graph.nvals, None if graph._block.iso else graph.dtype
             there = graph.device == where
         else:
@@ -166,7 +170,7 @@ def estimate(
     if len(names) > 1:
         facts = matrix_facts(graph, device, len(names), partition, transpose) if isinstance(graph, Matrix) else (
             even_facts(shape, nvals, len(names)))
-        return PartsEstimate(shape, nvals, found, names, on_host, facts, chosen_duplicate(duplicate), transpose,
+        return PartsEstimate(shape, nvals, found, names, on_host, facts, duplicate, transpose,
                              memory.free)  # fmt: skip
     return Estimate(shape, nvals, found, where, on_host, transpose, memory.free, there)
 
@@ -201,12 +205,12 @@ def _generated(spec: Any) -> tuple[int, int, Any]:
     call, numbers = _graphspec.parse(spec)
     first, second = numbers[0], numbers[1] if len(numbers) > 1 else None
     if call.__name__ == "rmat":
-        return 1 << first, 2 * (second or 16) << first, None
+        return 1 << first, 2 * (16 if second is None else second) << first, None
     if call.__name__ == "uniform":
-        return first, first * (second or 16), None
+        return first, first * (16 if second is None else second), None
     if call.__name__ == "grid":
-        rows, cols = first, second or first
-        return rows * cols, 2 * (2 * rows * cols - rows - cols), "INT64"
+        rows, cols = first, first if second is None else second
+        return rows * cols, 2 * (rows * max(cols - 1, 0) + max(rows - 1, 0) * cols), "INT64"
     return first, first * (first - 1) if call.__name__ == "complete" else 2 * first, None
 
 

@@ -69,11 +69,14 @@ def main(argv: list[str] | None = None) -> int:
     graph       path(4): 4 vertices
     ...
     """
-    args = parser().parse_args(argv)
-    if rank():  # one of several processes speaks
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-        os.environ["TQDM_DISABLE"] = "1"
+    if sys.stderr is None:  # it was closed: what is said there would go to stdout
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    args = None
     try:
+        args = parser().parse_args(argv)
+        if rank():  # one of several processes speaks
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            os.environ["TQDM_DISABLE"] = "1"
         return args.command(args)
     except KeyboardInterrupt:
         print("spgraph: interrupted", file=sys.stderr)
@@ -82,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if args.debug:
+        if args is None or args.debug:
             raise
         abort(2, f"spgraph: {_one_line(error)}")
         return 2

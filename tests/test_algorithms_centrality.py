@@ -260,6 +260,16 @@ class TestHits:
         with pytest.raises(sg.exceptions.InvalidValue, match=r"hits: nstart has entries from -?[01]\.0 to [01]"):
             sg.algorithms.hits(A, nstart=nstart)
 
+    def test_weights_that_the_dtype_does_not_hold(self, sg):
+        small, large = (sg.Matrix.from_coo([0, 1], [1, 0], [w, w], nrows=2, ncols=2) for w in (1e-60, 1e60))
+        with pytest.raises(sg.exceptions.InvalidValue, match="hits: all weights are 0 as float32, wanted one above 0"):
+            sg.algorithms.hits(small, dtype=np.float32)
+        with pytest.raises(sg.exceptions.InvalidValue, match=r"not finite .*; are sums of weights finite as float32"):
+            sg.algorithms.hits(large, dtype=np.float32)
+        with pytest.raises(sg.exceptions.InvalidValue, match=r"NaN .*; are all weights, .*, finite as float32"):
+            sg.algorithms.pagerank(large, dtype=np.float32)
+        assert sg.algorithms.hits(small)[0].converged and sg.algorithms.pagerank(large).converged
+
     def test_a_start_that_leads_nowhere(self, sg):
         A = sg.generators.path(3, directed=True)
         with pytest.raises(sg.exceptions.InvalidValue, match="hits: nstart is 0 wherever an edge"):

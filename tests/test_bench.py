@@ -17,7 +17,7 @@ from spgraph.bench import _contest, _folder, _peers, _spgraph
 from spgraph.bench._measurement import Measurement, Steps
 from spgraph.bench._problem import ALGORITHMS, USUAL, Answer, Problem, Text
 from spgraph.bench._progress import Progress
-from spgraph.exceptions import InvalidValue
+from spgraph.exceptions import IndexOutOfBound, InvalidValue
 from spgraph.io import FormatError
 
 PEERS = ("graphblas", "scipy", "networkx")
@@ -45,6 +45,7 @@ GRAPHS = {
     "grid": lambda: sg.generators.grid(9),
     "floats": lambda: sg.generators.uniform(60, 5, weights="uniform"),
     "edgeless": lambda: sg.Matrix(np.int64, 4, 4),
+    "single": lambda: sg.Matrix(np.int64, 1, 1),
 }
 
 
@@ -52,7 +53,7 @@ def problem(graph: str, algorithm: str, dtype=np.float64) -> Problem:
     A = GRAPHS[graph]()
     indptr = A.to_csr()[0]
     source = int(np.diff(indptr).argmax())
-    return Problem(graph, algorithm, A, [source, int(source == 0)], np.dtype(dtype), 2)
+    return Problem(graph, algorithm, A, [source, int(source == 0)][: A.nrows], np.dtype(dtype), 2)
 
 
 def contest(problem: Problem, peers=()) -> _contest.Contest:
@@ -437,6 +438,53 @@ def test_other_folders_are_no_graphs(tmp_path):
 def test_arguments_are_checked(arguments):
     with pytest.raises(InvalidValue, match="compare:"):
         bench.compare(["path:4"], **arguments)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "arguments", "message"),
+    [
+        (["path:4", "star:4", "path:4"], {}, "graphs: got 'path:4' twice"),
+        (["a/x.el", "b/x.el"], {}, "graphs: results would call both a/x.el and b/x.el x.el; wanted names that differ"),
+        (["a/x", "x/"], {}, "results would call both a/x and x/ x"),
+        (["path:4"], {"against": ["scipy", "scipy"]}, "against: got 'scipy' twice"),
+        (["path:4"], {"algorithms": ["bfs", "sssp", "bfs"]}, "algorithms: got 'bfs' twice"),
+        (["path:4"], {"orders": ["bfs", "bfs"]}, "orders: got 'bfs' twice"),
+    ],
+)
+def test_nothing_is_measured_twice(graphs, arguments, message):
+    with pytest.raises(InvalidValue, match=f"^compare: .*{message}"):
+        bench.compare(graphs, **arguments)
+
+
+@pytest.mark.parametrize(("source", "message"), [
+    (9, r"^compare: path:9: source is 9, wanted an integer in \[0, 9\)$"), (-1, "source is -1, wanted"),
+    (1.5, "source is 1.5, wanted"), ("9", "^compare: path:9: source: got 9, the vertices are 0 to 8$"),
+])  # fmt: skip
+def test_a_source_outside_the_graph(source, message):
+    with pytest.raises(IndexOutOfBound, match=message):
+        bench.compare(["path:9"], against=[], repeat=1, source=source, progress=False)
+
+
+def test_a_source_is_a_number_or_a_name(tmp_path):
+    path = tmp_path / "one.gr"
+    path.write_text("p sp 3 2\na 1 2 5\na 2 3 1\n")
+    for source, number in ((1, 1), (np.int64(2), 2), ("1", 0), ("3", 2)):
+        result = bench.compare([str(path)], against=[], algorithms=["bfs"], repeat=1, source=source, progress=False)
+        assert result.graphs[0]["sources"] == [number]
+
+
+def test_a_graph_without_vertices_has_no_source():
+    with pytest.raises(InvalidValue, match=r"^path:0: the graph has no vertices, so there is no source$"):
+        bench.compare(["path:0"], against=[], repeat=1, progress=False)
+
+
+def test_stderr_may_be_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    for shown in (None, False):
+        with Progress(1, shown) as told:
+            told.doing("a")
+            told.done("b")
+            told.step()
 
 
 def test_overhead_runs_the_same_text_on_both():

@@ -114,6 +114,19 @@ def test_another_answer_is_wrong(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("graphs", "arguments", "message"),
+    [
+        (["path:4", "path:4"], {}, "graphs: got 'path:4' twice"),
+        (["a/x.el", "b/x.el"], {}, "results would call both a/x.el and b/x.el x.el"),
+        (["path:4"], {"algorithms": ["bfs", "bfs"]}, "algorithms: got 'bfs' twice"),
+    ],
+)
+def test_nothing_is_measured_twice(graphs, arguments, message):
+    with pytest.raises(InvalidValue, match=f"^memory: .*{message}"):
+        bench.memory(graphs, **arguments)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [({"repeat": 0}, "repeat is 0"), ({"algorithms": ["dfs"]}, "got 'dfs'"), ({"order": "random"}, "order 'random'")],
 )

@@ -217,6 +217,9 @@ def test_without_work_each_device_has_a_source():
         ({"weak": True, "devices": [3]}, "rmat:4 on 3 devices: a scale grows with 2, 4, 8"),
         ({"weak": True, "graphs": ["grid:x"]}, "grid:x: wanted grid:SIDE"),
         ({"partition": "best"}, "partition is 'best'"),
+        ({"graphs": ["path:9", "path:9"]}, "scaling: graphs: got 'path:9' twice"),
+        ({"graphs": ["a/x.el", "b/x.el"]}, "results would call both a/x.el and b/x.el x.el"),
+        ({"algorithms": ["bfs", "bfs"]}, "scaling: algorithms: got 'bfs' twice"),
     ],
 )
 def test_arguments_are_checked_before_anything_runs(monkeypatch, arguments, message):

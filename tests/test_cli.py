@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -251,6 +252,50 @@ def test_json_is_all_that_is_printed(capsys):
     assert facts["teps"] > 0
 
 
+def read_strictly(text: str) -> dict:
+    """JSON as its standard has it, without Infinity and NaN."""
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("argv", [
+    ["pagerank", "path:4", "--max-iter", "0"], ["hits", "path:4", "--max-iter", "0"],
+    ["katz", "path:4", "--max-iter", "0"], ["pagerank", "path:0"], ["hits", "path:0"], ["katz", "path:0"],
+])  # fmt: skip
+def test_json_has_no_infinity(capsys, argv):
+    code, out, err = call(capsys, "run", *argv, "--repeat", "0", "--json")
+    assert code == 0, err
+    facts = read_strictly(out)
+    assert (facts["iterations"], facts["residual"]) == (0, 0.0 if "path:0" in argv else None)
+
+
+def test_what_json_does_not_know():
+    found = {"a": [np.float32("inf"), (float("nan"), np.int64(3))], "b": {"c": -np.inf, "d": True}, "e": print}
+    assert read_strictly(text.as_json(found, indent=1)) == {
+        "a": [None, [None, 3]], "b": {"c": None, "d": True}, "e": str(print)}  # fmt: skip
+
+
+def test_infinite_distances(capsys, tmp_path):
+    path = tmp_path / "far.el"
+    for weights in ("inf", 1), (1e308, 1e308):
+        path.write_text("0 1 {}\n1 2 {}\n".format(*weights))
+        for options in ([], ["--parents"], ["--dtype", "float32", "--parents"]):
+            code, out, err = call(capsys, "run", "sssp", str(path), "--source", "0", "--validate", "--repeat", "0",
+                                  "--json", *options)  # fmt: skip
+            assert code == 0, err + out
+            assert read_strictly(out)["farthest"] is None
+
+
+def test_pagerank_of_no_vertices(capsys):
+    out = call(capsys, "run", "pagerank", "path:0", "--repeat", "0")[1]
+    assert "converged after 0 iterations\n" in out
+    assert "changed" not in out and "rough" not in out
+    assert "NOT CONVERGED" in call(capsys, "run", "pagerank", "path:3", "--repeat", "0", "--max-iter", "0")[1]
+
+
 def test_the_drawn_source_has_an_edge_and_depends_on_the_seed(capsys):
     drawn = {run_json(capsys, "bfs", "rmat:7", "--seed", str(seed))["source"] for seed in range(4)}
     assert len(drawn) > 1
@@ -463,6 +508,24 @@ def test_values_of_files(capsys, tmp_path, text, argv, message):
     assert (message or "") in err and "should not happen" not in err
 
 
+@pytest.mark.parametrize("separator", ["\t", "\r", "\n"])
+def test_text_refuses_names_that_end_a_cell_or_line(capsys, tmp_path, separator):
+    path, output = tmp_path / "a.csv", tmp_path / "levels.txt"
+    path.write_bytes(f'"a{separator}b",c\nc,d\n'.encode())
+    code, _, err = call(capsys, "run", "bfs", str(path), "--repeat", "0", "--output", str(output))
+    assert code == 2 and not output.exists()
+    assert f"--output: {output}: the vertex {f'a{separator}b'!r} has a tab or a line break in its name; wanted" in err
+    assert call(capsys, "run", "bfs", str(path), "--repeat", "0", "--output", str(tmp_path / "levels.csv"))[0] == 0
+
+
+@pytest.mark.parametrize("option", ["--output", "--trace"])
+def test_a_folder_is_no_file(capsys, tmp_path, option):
+    folder = tmp_path / "levels.txt"
+    folder.mkdir()
+    code, out, err = call(capsys, "run", "bfs", "path:5", option, str(folder))
+    assert (code, out, err) == (2, "", f"spgraph: {option}: {folder} is a folder, wanted the name of a file\n")
+
+
 @pytest.mark.parametrize("separator", ["\r", "\n", ","])
 def test_output_quotes_what_ends_a_line_or_cell(tmp_path, separator):
     path = tmp_path / "a.csv"
@@ -521,6 +584,9 @@ def test_interrupted(capsys, monkeypatch):
 
     monkeypatch.setattr(run, "load", stop)
     assert call(capsys, "run", "bfs", "path:6")[0] == 130
+    monkeypatch.setattr(cli, "parser", stop)  # while commands are imported
+    code, out, err = call(capsys, "run", "bfs", "path:6")
+    assert (code, out, err) == (130, "", "spgraph: interrupted\n")
 
 
 # ---- the check of ranks ---------------------------------------------------------------
@@ -712,6 +778,15 @@ def test_bench_compare_tells_of_wrong_answers(capsys, monkeypatch):
         (["compare", "path:3", "--order", "random"], "wanted some of natural,degree,bfs"),
         (["compare", "path:3", "--seconds", "0"], "wanted more than 0"),
         (["compare", "path:3", "--seconds", "nan"], "wanted more than 0"),
+        (["compare", "path:3", "--against", "scipy,scipy"], "got 'scipy' twice, wanted each once"),
+        (["scaling", "path:3", "--algorithms", "bfs,bfs"], "got 'bfs' twice, wanted each once"),
+        (["scaling", "path:3", "--save", "no/x.json"], "argument --save: no/x.json: there is no folder no"),
+        (["compare", "path:3", "--save", ""], "argument --save: got '', wanted the name of a file"),
+        (["memory", "path:3", "--save", "/"], "argument --save: / is a folder, wanted the name of a file"),
+        (["graph500", "--scale", "4", "--save", "no/x"], "argument --save: no/x: there is no folder no"),
+        (["overhead", "--save", "/"], "argument --save: / is a folder"),
+        (["scaling", "path:3", "--plot", "no/p.png"], "argument --plot: no/p.png: there is no folder no"),
+        (["scaling", "path:3", "--plot", "p.xyz"], "argument --plot: p.xyz: wanted a name that ends with ."),
         (["graph500"], "--scale"),
         (["graph500", "--scale", "0"], "wanted 1 or more"),
     ],
@@ -721,6 +796,45 @@ def test_bench_usage_errors(capsys, argv, message):
     assert code == 2
     assert "usage: spgraph bench" in err
     assert message in err
+
+
+def test_a_picture_needs_matplotlib_before_anything_is_measured(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
+    code, out, err = call(capsys, "bench", "scaling", "path:3", "--plot", "p.png")
+    assert (code, out) == (2, "")
+    assert "argument --plot: it needs matplotlib: pip install matplotlib\n" in err
+
+
+COMPARED = ("--against", "scipy", "--algorithms", "bfs", "--order", "natural", "--repeat", "1")
+
+
+def test_bench_compare_knows_a_source_by_its_name(capsys, roads, friends):
+    for graph, name, number in ((roads, "2", 1), (friends, "bob", 1), ("path:5", "4", 4)):
+        code, out, err = call(capsys, "bench", "compare", graph, "--source", name, *COMPARED, "--json")
+        assert code == 0, err
+        assert json.loads(out)["graphs"][0]["sources"] == [number]
+    for graph, name, message in ((roads, "0", "the vertices are 1 to 5"), (friends, "1", "no vertex is called '1'"),
+                                 ("path:5", "5", "got 5, the vertices are 0 to 4")):  # fmt: skip
+        code, out, err = call(capsys, "bench", "compare", graph, "--source", name, *COMPARED)
+        assert (code, out) == (2, "")
+        assert err.splitlines()[-1].startswith(f"spgraph: compare: {graph}: source: ") and message in err
+
+
+@pytest.mark.parametrize("kind", ["compare", "scaling", "memory"])
+def test_bench_of_no_vertices(capsys, kind):
+    code, _, err = call(capsys, "bench", kind, "path:0", "--algorithms", "bfs", "--repeat", "1")
+    assert code == 2
+    assert err.splitlines()[-1] == "spgraph: path:0: the graph has no vertices, so there is no source"
+
+
+@pytest.mark.parametrize("kind", ["compare", "scaling", "memory"])
+def test_bench_with_all_the_time_there_is(capsys, kind):
+    code, out, err = call(capsys, "bench", kind, "path:9", "--algorithms", "bfs", "--repeat", "2", "--seconds", "inf",
+                          "--json")  # fmt: skip
+    assert code == 0, err
+    found = read_strictly(out)
+    assert found["arguments"]["seconds"] is None
+    assert all(len(row["times"]) == 2 for row in found["rows"])
 
 
 def test_a_device_that_is_none(capsys):
@@ -775,6 +889,22 @@ def test_python_m_spgraph_is_the_command():
     assert failed.returncode == 2
     assert failed.stdout == ""
     assert failed.stderr.startswith("spgraph: nowhere: no such file")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs sh")
+@pytest.mark.parametrize(("argv", "code"), [
+    (["run", "bfs", "path:4", "--repeat", "1", "--json"], 0), (["run", "bfs", "nowhere"], 2),
+    (["bench", "compare", "path:4", *COMPARED, "--json"], 0),
+    (["bench", "overhead", "--repeat", "1", "--imports", "0"], 0),
+])  # fmt: skip
+def test_stderr_may_be_closed(argv, code):
+    done = subprocess.run(["sh", "-c", 'exec "$0" -m spgraph "$@" 2>&-', sys.executable, *argv], stdout=subprocess.PIPE,
+                          text=True)  # fmt: skip
+    assert done.returncode == code
+    if "--json" in argv:
+        read_strictly(done.stdout)
+    elif code:
+        assert done.stdout == ""
 
 
 # ---- texts ------------------------------------------------------------------------------

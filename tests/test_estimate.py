@@ -90,6 +90,8 @@ def test_vectors(used, name, weights):
     ("uniform:6", lambda: sg.generators.uniform(64)), ("uniform:6:4", lambda: sg.generators.uniform(64, 4)),
     ("grid:5", lambda: sg.generators.grid(5, delete=0)), ("grid:5x7", lambda: sg.generators.grid(5, 7, delete=0)),
     ("path:9", lambda: sg.generators.path(9)), ("cycle:9", lambda: sg.generators.cycle(9)),
+    ("grid:3x0", lambda: sg.generators.grid(3, 0)), ("rmat:5:0", lambda: sg.generators.rmat(5, 0)),
+    ("uniform:5:0", lambda: sg.generators.uniform(32, 0)), ("grid:1x5", lambda: sg.generators.grid(1, 5, delete=0)),
     ("star:9", lambda: sg.generators.star(9)), ("complete:9", lambda: sg.generators.complete(9)),
 ])  # fmt: skip
 def test_generators(spec, make):
@@ -151,6 +153,9 @@ def test_it_prints_as_a_table(emulated):
     ({"graph": 7}, exceptions.InvalidValue, "graph is 7"),
     ({"nvals": -1, "nrows": 5}, exceptions.InvalidValue, "nvals is -1"),
     ({"nvals": 1, "nrows": 5, "dtype": "complex"}, exceptions.DomainMismatch, "complex"),
+    ({"nvals": 1, "nrows": 5, "duplicate": "x"}, exceptions.InvalidValue, "duplicate is 'x'"),
+    ({"graph": sg.Matrix(float, 3, 3), "dtype": "nonsense"}, TypeError, "a Matrix of FP64 and dtype were given"),
+    ({"graph": sg.Matrix(float, 3, 3), "dtype": "FP32"}, TypeError, r"A\.dup\(dtype\) makes one of another"),
     ({"nvals": 1, "nrows": 5, "device": "gpu"}, exceptions.InvalidValue, "estimate: device is 'gpu'"),
 ])  # fmt: skip
 def test_errors(arguments, error, words):

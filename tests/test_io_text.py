@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import math
+import os
 import struct
 
 import numpy as np
@@ -232,6 +233,19 @@ def test_progress_bar(tmp_path, capsys):
     assert capsys.readouterr().err == ""  # not a terminal
     load(path, progress=True)
     assert "reading a.txt" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_a_pipe_is_no_file(tmp_path):
+    path = tmp_path / "pipe.el"
+    os.mkfifo(path)
+    end = os.open(path, os.O_RDWR)  # neither opening nor reading waits
+    os.write(end, b"0 1\n" * 100)
+    try:
+        with pytest.raises(FormatError, match=r"pipe\.el: it is a pipe, wanted a file"):
+            read(path)
+    finally:
+        os.close(end)
 
 
 def test_powers_of_ten_are_exact():

@@ -113,6 +113,9 @@ def test_ranks(kind):
         call("pagerank", G, max_iter=1, tol=1e-12)
     with pytest.raises(ZeroDivisionError):
         call("pagerank", G, personalization={"nowhere": 1})
+    for name in ("nstart", "dangling"):
+        with pytest.raises(nx.PowerIterationFailedConvergence):
+            call("pagerank", G, **{name: dict.fromkeys(G, 0)})
     assert call("pagerank", kind()) == {}
 
 
@@ -311,6 +314,14 @@ def test_the_view_that_networkx_keeps_is_not_old_either():
         ("average_clustering", (nx.path_graph(3), [0]), {}, "for all nodes only"),
         ("clustering", (nx.path_graph(3),), {"weight": "weight"}, "without weights only"),
         ("katz_centrality", (nx.path_graph(3),), {"beta": {0: 1}}, "beta has values for 1 nodes"),
+        ("single_source_dijkstra_path_length", (nx.path_graph(3), 0), {"weight": False}, "weight is False"),
+        ("pagerank", (nx.path_graph(3),), {"weight": True}, "weight is True"),
+        ("eigenvector_centrality", (nx.path_graph(3),), {"weight": False}, "weight is False"),
+        ("single_source_shortest_path_length", (nx.path_graph(3), 0), {"cutoff": math.nan}, "cutoff is nan"),
+        ("single_target_shortest_path_length", (nx.path_graph(3), 0), {"cutoff": 1j}, "cutoff is 1j"),
+        ("single_source_dijkstra_path_length", (nx.path_graph(3), 0), {"cutoff": np.float64("nan")}, "a real number"),
+        ("katz_centrality", (nx.path_graph(3),), {"beta": [1, 2, 3]}, "beta is [1, 2, 3]"),
+        ("katz_centrality", (nx.path_graph(3),), {"beta": None}, "beta is None"),
         ("hits", (nx.path_graph(3),), {"normalized": False}, "leaves signs to chance"),
         ("hits", (nx.path_graph(3),), {"nstart": {0: 1}}, "NetworkX's own method"),
     ],
@@ -321,6 +332,13 @@ def test_declined_with_a_reason(name, args, kwargs, reason, caplog):
     with caplog.at_level(logging.DEBUG, logger="networkx"), pytest.raises(NotImplementedError, match=name):
         call(name, *args, **kwargs)
     assert reason in caplog.text
+
+
+@pytest.mark.parametrize("weight", [True, False])
+def test_a_truth_value_is_no_name(weight):
+    for function, args in ((spgraph.nx.pagerank, ()), (spgraph.nx.single_source_dijkstra_path_length, (0,))):
+        with pytest.raises(NotImplementedError, match=f"weight is {weight}, and spgraph takes the name"):
+            function(nx.path_graph(3), *args, weight=weight)
 
 
 def test_declined_by_what_the_edges_hold():

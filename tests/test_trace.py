@@ -281,6 +281,13 @@ def test_off():
     with pytest.raises(exceptions.InvalidObject, match="trace: it has recorded already"), t:
         pass
     assert _record.listener is None
+    with sg.trace():
+        on, another = _record.listener, sg.trace()
+        with pytest.raises(exceptions.InvalidObject, match=r"^trace: it is not on, so it cannot be left"):
+            another.__exit__(None, None, None)
+        assert _record.listener is on
+    with pytest.raises(TypeError, match=r"^trace: name is 3, but a text was wanted$"):
+        sg.trace(3)
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -475,6 +482,13 @@ def test_what_cannot_be_predicted():
     assert synthetic(1e-9, 0.0, 1e-5, parts=1).predict(1, latency=0.0).seconds > 0
     with pytest.raises(exceptions.InvalidValue, match="predict: no superstep was traced"):
         sg.trace().predict(2)
+    for wrong in (1.5, True, "4", None):
+        with pytest.raises(TypeError, match=rf"^predict: devices is {wrong!r}, but an integer was wanted$"):
+            synthetic(1e-9, 1e-9, 1e-5).predict(wrong)
+    for name, wanted in (("bandwidth", "more than 0"), ("rate", "more than 0"), ("latency", "seconds, 0 or more")):
+        with pytest.raises(exceptions.InvalidValue, match=rf"^predict: {name} is '1', wanted {wanted}$"):
+            synthetic(1e-9, 1e-9, 1e-5).predict(2, **{name: "1"})
+    assert synthetic(1e-9, 1e-9, 1e-5).predict(np.int64(2)).devices == 2
 
 
 # ---- views -------------------------------------------------------------------------------------------
@@ -494,6 +508,21 @@ def test_table():
     assert repr(t).startswith("<trace of bfs: 9 supersteps on 3 parts (")
     one, _, _ = traced_bfs(1, "path")
     assert "take turns" not in str(one.table())
+    assert "take turns" not in str(sg.trace().table())
+
+
+def test_how_many_rows_a_table_has():
+    t, _, _ = traced_bfs(1, "path")
+    for rows in (1, 2, 3, 8):
+        lines = str(t.table(rows=rows)).splitlines()
+        assert len(lines) == 1 + rows + 1 + 1
+        assert lines[1 + (rows + 1) // 2].split() == ["...", str(9 - rows), "more"]
+    assert len(str(t.table(rows=9)).splitlines()) == len(str(t.table(rows=None)).splitlines()) == 1 + 9 + 1
+    for wrong in (0, -1):
+        with pytest.raises(exceptions.InvalidValue, match=f"^table: rows is {wrong}, but 1 or more was wanted$"):
+            t.table(rows=wrong)
+    with pytest.raises(TypeError, match=r"^table: rows is 'all', but an integer was wanted$"):
+        t.table(rows="all")
 
 
 def test_pandas():
@@ -522,6 +551,10 @@ def test_plot():
     assert heights == pytest.approx([1e3 * s for s in sorted_seconds(t)], rel=1e-6)
     given, axes = plt.subplots(1, 3)
     assert t.plot(axes) is given
+    assert t.plot(list(axes)) is given
+    for wrong in (axes[:2], axes[0], [*axes, *axes], [1, 2, 3], "abc"):
+        with pytest.raises(exceptions.InvalidValue, match=r"(?s)^plot: axes is .*, wanted three of matplotlib's axes$"):
+            t.plot(wrong)
     many, _, _ = traced_bfs(9, "rmat")
     assert len(many.plot().axes) == 4  # a bar of colours instead of numbers
     empty = sg.trace().plot()

@@ -225,6 +225,23 @@ def test_numbers_at_the_edge():
     assert validate_sssp(negative, 0, sg.Vector.from_coo([0, 1, 2], [0, -5, 5], size=3))
 
 
+def test_infinite_distances():
+    reach = [0, 1, 2]
+    far = csr({(0, 1): np.inf, (1, 2): 1}, 3, float)
+    huge = csr({(0, 1): 1e308, (1, 2): 1e308}, 3, float)
+    for graph, dist in ((far, [0, np.inf, np.inf]), (huge, [0, 1e308, np.inf])):
+        vector = sg.Vector.from_coo(reach, dist, size=3)
+        assert validate_sssp(graph, 0, vector)
+        assert validate_sssp(graph, 0, vector, [0, 0, 1])
+    single = sg.Vector.from_coo(reach, np.array([0, 3e38, np.inf], np.float32), size=3)
+    assert validate_sssp(csr({(0, 1): 3e38, (1, 2): 3e38}, 3, np.float32), 0, single, [0, 0, 1])
+    near = sg.Vector.from_coo(reach, [0, np.inf, 7], size=3)
+    assert broken(validate_sssp(far, 0, near, [0, 0, 1])) == [2]  # no finite distance is as far as an infinite one
+    assert broken(validate_sssp(csr({(0, 1): np.inf}, 2, float), 0, np.array([0, 5.0]), [0, 0])) == [2]
+    short = csr({(0, 1): 1, (1, 2): 1}, 3, float)
+    assert broken(validate_sssp(short, 0, sg.Vector.from_coo(reach, [0, 1, np.inf], size=3), [0, 0, 1])) == [2, 3]
+
+
 def test_float_sums_in_another_order():
     A = sg.generators.rmat(9, weights="uniform", dtype="FP32")
     graph = sg.io.to_scipy(A)

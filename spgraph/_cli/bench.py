@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import Any
 
-from spgraph._cli.options import above, add_device, at_least, dtype_of, file_name
+from spgraph._cli.options import above, add_device, at_least, dtype_of, file_name, picture_name
+from spgraph._cli.text import as_json
 from spgraph._graphspec import FOLDERS, FORMS, ORDERS
 
 __all__ = ["add_parser"]
@@ -72,7 +72,7 @@ def _add_compare(kinds) -> None:
     )
     add("--dtype", type=dtype_of, help="type of distances and ranks (default: by weights and device)")
     _add_turns(parser)
-    add("--source", type=at_least(0), metavar="VERTEX", help="search from this one only")
+    add("--source", metavar="VERTEX", help="search from this one only, as the file calls it")
     add(
         "--in-a-row",
         type=at_least(1),
@@ -144,7 +144,7 @@ def _add_scaling(kinds) -> None:
     add(
         "--plot",
         metavar="FILE",
-        type=file_name,
+        type=picture_name,
         help="draw speed-ups and costs of a superstep into a file, such as scaling.png",
     )
     _add_turns(parser)
@@ -215,9 +215,11 @@ def _add_overhead(kinds) -> None:
 def _some_of(known: tuple[str, ...]):
     def split(text: str) -> list[str]:
         names = text.split(",")
-        for name in names:
+        for number, name in enumerate(names):
             if name not in known:
                 raise argparse.ArgumentTypeError(f"got {name!r}, wanted some of {','.join(known)}")
+            if name in names[:number]:
+                raise argparse.ArgumentTypeError(f"got {name!r} twice, wanted each once")
         return names
 
     return split
@@ -346,4 +348,4 @@ def _show(measured, args: argparse.Namespace) -> None:
 
     if args.save:
         _saved.save(args.save, measured, commit=args.commit)
-    print(json.dumps(_saved.document(measured, args.commit), indent=1) if args.json else measured)
+    print(as_json(_saved.document(measured, args.commit), indent=1) if args.json else measured)

@@ -34,8 +34,8 @@ def _iterations(vector: Any, what: str) -> tuple[dict[str, Any], str]:
     """How often was iterated, and what the last time changed."""
     numbers = {"iterations": vector.iterations, "residual": vector.residual, "converged": vector.converged}
     state = "converged" if vector.converged else "NOT CONVERGED (see --max-iter, --tol)"
-    times = counted(vector.iterations, "iteration")
-    return numbers, f"{state} after {times}, the last changed {what} by {vector.residual:.2e} in all"
+    text = f"{state} after {counted(vector.iterations, 'iteration')}"
+    return numbers, f"{text}, the last changed {what} by {vector.residual:.2e} in all" if vector.iterations else text
 
 
 def _highest(A: Matrix, vector: Vector, what: str = "") -> tuple[dict[str, Any], str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 
 import numpy as np
 
 from semirings.dtypes import lookup_dtype
 
-__all__ = ["above", "add_device", "at_least", "dtype_of", "file_name"]
+__all__ = ["above", "add_device", "at_least", "dtype_of", "file_name", "no_place", "picture_name"]
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -46,11 +47,36 @@ def add_device(parser) -> None:
     )
 
 
+def no_place(path: str) -> str | None:
+    """Why no file can be written there, as far as that can be told before."""
+    if not path:
+        return "got '', wanted the name of a file"
+    if os.path.isdir(path):
+        return f"{path} is a folder, wanted the name of a file"
+    folder = os.path.dirname(path) or "."
+    return None if os.path.isdir(folder) else f"{path}: there is no folder {folder}"
+
+
 def file_name(text: str) -> str:
     """A type for names of files that are written."""
-    if not text:
-        raise argparse.ArgumentTypeError("got '', wanted the name of a file")
+    problem = no_place(text)
+    if problem:
+        raise argparse.ArgumentTypeError(problem)
     return text
+
+
+def picture_name(text: str) -> str:
+    """A type for names of pictures that matplotlib draws; it adds ``.png`` to those without a suffix."""
+    path = file_name(text)
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise argparse.ArgumentTypeError("it needs matplotlib: pip install matplotlib") from None
+    suffix, known = os.path.splitext(path)[1][1:].lower(), FigureCanvasBase.get_supported_filetypes()
+    if suffix and suffix not in known:
+        wanted = ", ".join(f".{name}" for name in sorted(known))
+        raise argparse.ArgumentTypeError(f"{path}: wanted a name that ends with {wanted}")
+    return path
 
 
 def dtype_of(text: str) -> np.dtype:

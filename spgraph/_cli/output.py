@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 
 import numpy as np
 
 from spgraph._cli.names import Names
+from spgraph._cli.options import no_place
 from spgraph.exceptions import InvalidValue
 from spgraph.exchange.launch import rank
 from spgraph.vector import Vector
 
-__all__ = ["SUFFIXES", "check_path", "write"]
+__all__ = ["SUFFIXES", "check_folder", "check_names", "check_path", "write"]
 
 
 def check_path(path: str) -> str:
@@ -25,13 +27,22 @@ def check_path(path: str) -> str:
 
 def check_folder(option: str, path: str) -> None:
     """An error before anything is computed, if there is no place for the file."""
-    if not path:
-        raise InvalidValue(f"{option}: got '', wanted the name of a file")
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"{option}: {path}: there is no folder {folder}")
+    problem = no_place(path)
+    if problem:
+        raise InvalidValue(f"{option}: {problem}")
 
 
+def check_names(path: str, names: Names) -> None:
+    """An error before anything is computed, if the file cannot hold a vertex's name: .txt has no quotation marks."""
+    if names.labels is None or check_path(path) != ".txt":
+        return
+    for label in map(str, names.labels.tolist()):
+        if BREAKS.search(label):
+            raise InvalidValue(f"--output: {path}: the vertex {label!r} has a tab or a line break in its name; wanted "
+                               "a file that ends with .csv, .npy, .npz")  # fmt: skip
+
+
+BREAKS = re.compile("[\t\r\n]")  # what ends a field or a row of .txt
 VERTICES = {"parent", "component"}  # columns of vertices, which are written by their names
 
 

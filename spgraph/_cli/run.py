@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -20,7 +19,7 @@ from spgraph._cli.centralities import SAMPLES
 from spgraph._cli.jobs import JOBS, Job
 from spgraph._cli.names import Names
 from spgraph._cli.options import add_device, at_least, dtype_of
-from spgraph._cli.text import counted, described, lines, rated, timed
+from spgraph._cli.text import as_json, counted, described, lines, rated, timed
 from spgraph._cli.watch import Compiled, watch
 from spgraph._graphspec import FOLDERS, FORMS, ORDERS, is_generator, load
 from spgraph._trace import trace
@@ -177,6 +176,8 @@ class _Run:
         compiled = Compiled()
         A = self.load()
         names = Names(A)
+        if self.args.output is not None:
+            output.check_names(self.args.output, names)
         source = self.source(A, names) if self.job.needs_source else 0
         results = self.compute(A, source)
         columns = self.job.columns(results)
@@ -195,7 +196,7 @@ class _Run:
         self.facts["kernels"] = compiled.since()
         self.facts["seconds"] = time.perf_counter() - started
         if self.args.json:
-            print(json.dumps(self.facts, indent=2, default=_plain))
+            print(as_json(self.facts, indent=2))
         return 0 if valid else 1
 
     def load(self) -> Matrix:
@@ -292,8 +293,7 @@ class _Run:
         with trace(self.args.algorithm) as found:
             call()
         fitted = found.fit()
-        costs = {name: None if value != value else value for name, value in asdict(fitted).items()}  # JSON has no NaN
-        self.facts["trace"] = {"supersteps": [one._asdict() for one in found.records], "fit": costs}
+        self.facts["trace"] = {"supersteps": [one._asdict() for one in found.records], "fit": asdict(fitted)}
         self.say("trace", *str(found.table()).splitlines(), *str(fitted).splitlines())
         if isinstance(self.args.trace, str):
             if not rank():
@@ -389,8 +389,3 @@ def _component_edges(A: Matrix, reached, args: argparse.Namespace) -> tuple[int,
         return stored, "stored"
     loops = int(np.count_nonzero(inside[A.diag().to_coo()[0]]))
     return (stored + loops) // 2, "undirected"
-
-
-def _plain(value: Any) -> Any:
-    """What JSON does not know: NumPy's numbers, and labels."""
-    return value.item() if isinstance(value, np.generic) else str(value)

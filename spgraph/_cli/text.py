@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import math
 import textwrap
+from typing import Any
 
-__all__ = ["counted", "described", "lines", "rated", "sized", "timed"]
+import numpy as np
+
+__all__ = ["as_json", "counted", "described", "lines", "rated", "sized", "timed"]
 
 MARGIN = 12
 WIDTH = 88 - MARGIN
+
+
+def as_json(value: Any, *, indent: int) -> str:
+    """JSON, which knows neither infinity nor NaN: both are null there; what else it does not know is text."""
+    return json.dumps(_finite(value), indent=indent, default=str, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def timed(seconds: float) -> str:

@@ -90,6 +90,8 @@ class Trace:
     """
 
     def __init__(self, name: str = "", *, nvtx: bool = False):
+        if not isinstance(name, str):
+            raise TypeError(f"trace: name is {name!r}, but a text was wanted")
         self.name = name
         self._recorder = Recorder(nvtx)
         self._used = False
@@ -107,6 +109,8 @@ class Trace:
         return self
 
     def __exit__(self, kind: Any, *_error: Any) -> None:
+        if _record.listener is not self._recorder:
+            raise InvalidObject("trace: it is not on, so it cannot be left; `with` enters it")
         _record.listener = None
         self._recorder.finish()
         group = self._recorder.group
@@ -172,7 +176,7 @@ class Trace:
         parts : bool, default False
             A row for each part of each superstep instead.
         rows : int, optional
-            How many are shown; of more, those in the middle are left out. None for all.
+            How many are shown, 1 or more; of more, those in the middle are left out. None for all.
 
         Returns
         -------
@@ -196,8 +200,8 @@ class Trace:
          sum                               4        5
         """
         notes = []
-        together = len({one.device for one in self.records}) < self.parts and "mpi" not in self._where()
-        if together:
+        devices = {one.device for one in self.records}
+        if 0 < len(devices) < self.parts and "mpi" not in self._where():
             notes.append("Parts take turns on one device: times are as if each had its own.")
         return table_of(self.records, parts, rows, notes)
 
@@ -306,6 +310,7 @@ class Trace:
         Parameters
         ----------
         devices : int
+            1 or more.
         bandwidth : float, optional
             Bytes per second that a device sends, and receives. Default: as fitted, 1 / g.
         latency : float, optional

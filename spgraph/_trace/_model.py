@@ -8,7 +8,9 @@ import numpy as np
 
 from semirings.exceptions import InvalidValue
 from spgraph._cli.text import counted, sized, timed
+from spgraph._convert import to_size
 from spgraph._trace._records import Record, by_superstep
+from spgraph.algorithms._inputs import as_number
 
 __all__ = ["Fit", "Prediction", "fit", "predict"]
 
@@ -209,11 +211,12 @@ def _line(x: np.ndarray, y: np.ndarray, scale: np.ndarray) -> tuple[float, float
 def predict(records: list[Record], name: str, parts: int, devices: int, bandwidth: float | None,
             latency: float | None, rate: float | None) -> Prediction:  # fmt: skip
     """See `Trace.predict`."""
-    for argument, value in (("devices", devices), ("bandwidth", bandwidth), ("rate", rate)):
-        if value is not None and not value > 0:
-            raise InvalidValue(f"predict: {argument} is {value}, wanted more than 0")
-    if latency is not None and not latency >= 0:
-        raise InvalidValue(f"predict: latency is {latency}, wanted seconds, 0 or more")
+    devices = to_size(devices, "predict", "devices", least=1)
+    for argument, value in (("bandwidth", bandwidth), ("rate", rate)):
+        if value is not None and not as_number("predict", argument, value, 0, wanted="more than 0"):
+            raise InvalidValue(f"predict: {argument} is {value!r}, wanted more than 0")
+    if latency is not None:
+        as_number("predict", "latency", latency, 0, wanted="seconds, 0 or more")
     fitted = fit(records, name, parts)
     if not fitted.S:
         raise InvalidValue("predict: no superstep was traced")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from semirings.exceptions import InvalidValue
 from spgraph._cli.text import sized
 from spgraph._trace._records import Record, by_superstep
 
@@ -23,7 +24,7 @@ def plot(records: list[Record], pairs: np.ndarray, title: str, axes: Any) -> Any
         raise ImportError("plot needs matplotlib: pip install matplotlib", name="matplotlib") from error
     if axes is None:
         _, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
-    sizes, matrix, times = axes
+    sizes, matrix, times = _three(axes)
     steps = by_superstep([one for one in records if one.operation])
     numbers = np.array([step[0].superstep for step in steps])
     frontier = np.array([sum(one.frontier for one in step) for step in steps])
@@ -49,6 +50,14 @@ def plot(records: list[Record], pairs: np.ndarray, title: str, axes: Any) -> Any
     times.set(title=f"{base.sum():.3g} ms", xlabel="superstep", ylabel="ms, mean of the parts")
     times.legend(loc="best")
     return sizes.figure
+
+
+def _three(axes: Any) -> list[Any]:
+    """Where to draw, from a list or an array."""
+    found = list(np.ravel(np.asarray(axes, object)))
+    if len(found) != 3 or not all(hasattr(one, "imshow") for one in found):
+        raise InvalidValue(f"plot: axes is {axes!r}, wanted three of matplotlib's axes")
+    return found
 
 
 def _draw_pairs(matrix: Any, pairs: np.ndarray) -> None:

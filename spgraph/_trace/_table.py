@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 from spgraph._cli.text import sized, timed
+from spgraph._convert import to_size
 from spgraph._trace._records import Record, by_superstep
 
 __all__ = ["Table", "table_of"]
@@ -57,6 +58,7 @@ class Table:
 
 def table_of(records: list[Record], parts: bool, rows: int | None, notes: list[str]) -> Table:
     """A row for each superstep, or for each part of each; of more than `rows` those in the middle are left out."""
+    rows = None if rows is None else to_size(rows, "table", "rows", least=1)
     steps = by_superstep(records)
     head: tuple[str, ...] = HEAD
     if parts:
@@ -66,9 +68,8 @@ def table_of(records: list[Record], parts: bool, rows: int | None, notes: list[s
     else:
         lines, total = [_row(step) for step in steps], _total(steps)
     if rows is not None and len(lines) > rows:
-        kept = max(rows, 2) // 2
-        left_out = len(lines) - 2 * kept
-        lines = [*lines[:kept], ["...", f"{left_out:,} more", *[""] * (len(head) - 2)], *lines[-kept:]]
+        first, last = (rows + 1) // 2, len(lines) - rows // 2
+        lines = [*lines[:first], ["...", f"{last - first:,} more", *[""] * (len(head) - 2)], *lines[last:]]
     return Table(head, [*lines, total], notes)
 
 

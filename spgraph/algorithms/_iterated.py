@@ -71,7 +71,7 @@ class Stop:
         most = as_steps(name, max_iter)
         limit = scale * as_number(name, "tol", tol, 0)
         self.name, self.max_iter, self.limit, self.raises, self.hint = name, most, limit, raises, hint
-        self.iterations, self.residual, self.converged = 0, math.inf, size == 0
+        self.iterations, self.residual, self.converged = 0, math.inf if size else 0.0, size == 0
 
     def reached(self) -> bool:
         """Whether to stop; raises if it is without having converged, and that is not allowed."""

@@ -63,7 +63,7 @@ def hits(A, max_iter: int = 1000, tol: float = 1e-8, *, nstart=None, normalized:
     (array([0.618, 0.382, 0.   ]), array([0.   , 0.382, 0.618]))
     """
     n, dtype = A.nrows, as_float("hits", dtype)
-    stop = Stop("hits", n, max_iter, tol, 1, fail_on_nonconvergence)
+    stop = Stop("hits", n, max_iter, tol, 1, fail_on_nonconvergence, f"; are sums of weights finite as {dtype}?")
     if weighted:
         check_not_negative("hits", A)
     to_authorities, to_hubs = along_edges(A, weighted, dtype)
@@ -75,6 +75,8 @@ def hits(A, max_iter: int = 1000, tol: float = 1e-8, *, nstart=None, normalized:
         authorities(binary.plus) << hubs.vxm(A, to_authorities)  # a = h plus.times A
         largest = _largest(authorities)
         if not largest and A.nvals and (not weighted or A.reduce_scalar(monoid.max).new().value > 0):
+            if nstart is None:
+                raise InvalidValue(f"hits: all weights are 0 as {dtype}, wanted one above 0; give another dtype")
             raise InvalidValue("hits: nstart is 0 wherever an edge with a weight starts, wanted it positive at one")
         authorities << divided(authorities, largest)
         if stop.reached():

@@ -88,7 +88,8 @@ def pagerank(A, alpha: float = 0.85, *, personalization=None, dangling=None, wei
     """
     n, dtype = A.nrows, as_float("pagerank", dtype)
     alpha = as_number("pagerank", "alpha", alpha, 0, 1, "a number in [0, 1]")
-    stop = LateStop("pagerank", n, max_iter, tol, n, fail_on_nonconvergence, "; are all weights finite?")
+    hint = f"; are all weights, and their sum at each vertex, finite as {dtype}?"
+    stop = LateStop("pagerank", n, max_iter, tol, n, fail_on_nonconvergence, hint)
     jumps = Jumps(n, alpha, personalization, dangling, dtype)
     rank, jumped = distribution("pagerank", "nstart", nstart, n, dtype), jumps.none()
     share, idle, bare, follow = shares(A, alpha, weighted, dtype)

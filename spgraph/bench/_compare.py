@@ -6,7 +6,6 @@ both engines took.
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -14,7 +13,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from spgraph import _graphspec, context
+from spgraph._cli.names import Names
+from spgraph.algorithms._inputs import as_source
 from spgraph.bench import _spgraph
+from spgraph.bench._asked import check_graphs, check_names, graph_name
 from spgraph.bench._contest import Contest
 from spgraph.bench._measurement import Measurement
 from spgraph.bench._peers import PEERS, default_peers, find_peers
@@ -93,7 +95,7 @@ def compare(
     dtype=None,
     seed: int = 0,
     sources: int = 16,
-    source: int | None = None,
+    source: int | str | None = None,
     seconds: float = 20.0,
     in_a_row: int = 1,
     progress: bool | None = None,
@@ -124,8 +126,8 @@ def compare(
         Of the generators, and of the sources drawn among vertices with an edge.
     sources : int
         How many sources the turns go through; a folder names its own.
-    source : int, optional
-        The only one.
+    source : int or str, optional
+        The only one: its number, or its name as the file has it.
     seconds : float
         What an engine's turns may take for one algorithm: slow ones take fewer, at least three.
     in_a_row : int
@@ -151,7 +153,7 @@ def compare(
     device = context.device()
     graphs, algorithms, orders = list(graphs), list(algorithms), list(orders)
     against = default_peers(device) if against is None else list(against)
-    _check_arguments(against, algorithms, orders, repeat, sources, in_a_row)
+    _check_arguments(graphs, against, algorithms, orders, repeat, sources, in_a_row)
     notes: list[str] = []
     peers = find_peers(against, notes)
     arguments = {
@@ -185,7 +187,7 @@ class _Settings(NamedTuple):
     dtype: Any
     seed: int
     sources: int
-    source: int | None
+    source: int | str | None
     seconds: float
     in_a_row: int
 
@@ -195,11 +197,9 @@ def _compare_on(spec: str, settings: _Settings, result: Comparison, told: Progre
     generated = _graphspec.is_generator(spec)
     told.doing(f"{spec}: {'generating' if generated else 'reading'}")
     A = _graphspec.load(spec, weights="int", order="natural", seed=settings.seed, dup_op="min")
-    starts = [] if settings.source is None else [settings.source]
-    if not starts:
-        starts = draw_sources(A, spec, settings.sources, settings.seed)
+    starts = _starts(A, spec, settings)
     by_order, reordering = _orders(A, settings.orders)
-    name = spec if generated else os.path.basename(os.path.normpath(spec))
+    name = graph_name(spec)
     result.graphs.append(
         {
             "name": name,
@@ -221,15 +221,21 @@ def _compare_on(spec: str, settings: _Settings, result: Comparison, told: Progre
         told.step()
 
 
-def _check_arguments(against, algorithms, orders, repeat, sources, in_a_row) -> None:
-    for what, given, known in (
-        ("against", against, PEERS),
-        ("algorithms", algorithms, ALGORITHMS),
-        ("orders", orders, _graphspec.ORDERS),
-    ):
-        for name in given:
-            if name not in known:
-                raise InvalidValue(f"compare: {what}: got {name!r}, wanted some of {', '.join(known)}")
+def _starts(A: Matrix, spec: str, settings: _Settings) -> list[int]:
+    """Where searches begin: at the source that was asked for, or at some that are drawn."""
+    source, where = settings.source, f"compare: {spec}"
+    if source is None:
+        return draw_sources(A, spec, settings.sources, settings.seed)
+    if isinstance(source, str):
+        return [Names(A).find(source, f"{where}: source")]
+    return [as_source(where, A, source)]
+
+
+def _check_arguments(graphs, against, algorithms, orders, repeat, sources, in_a_row) -> None:
+    check_graphs("compare", graphs)
+    check_names("compare", "against", against, PEERS)
+    check_names("compare", "algorithms", algorithms, ALGORITHMS)
+    check_names("compare", "orders", orders, _graphspec.ORDERS)
     if repeat < 1 or sources < 1 or in_a_row < 1 or not orders:
         raise InvalidValue(
             f"compare: repeat is {repeat}, in_a_row {in_a_row}, sources {sources} and orders {orders}; wanted at least "

@@ -243,7 +243,7 @@ class Contest:
         runs = self.in_a_row
         if self.problem.algorithm == "pagerank":
             runs *= 3  # each time a second one that is twice as long
-        return max(min(repeat, FEWEST), min(repeat, int(self.seconds / max(runs * row.tried[row.text], 1e-9))))
+        return max(min(repeat, FEWEST), int(min(repeat, self.seconds / max(runs * row.tried[row.text], 1e-9))))
 
     def take_turn(self, entry: Entry, turn: int) -> None:
         row = entry.row

@@ -386,9 +386,9 @@ def _fastsv(A: Matrix, hook, source: int) -> Vector:
 
 def _sampled_fastsv(A: Matrix, hook, source: int) -> Vector:
     parent = Vector.from_dense(np.arange(A.nrows, dtype=np.uint32))
-    _hook_all(A.ss.selectk("first", FEW), parent, hook)
-    if not A.nrows:
+    if not A.nvals:  # of a 1 x 1 matrix without entries, selectk makes an error
         return parent
+    _hook_all(A.ss.selectk("first", FEW), parent, hook)
     drawn = parent[np.random.default_rng(0).integers(0, A.nrows, SAMPLE)].new().to_coo()[1]
     labels, counts = np.unique(drawn, return_counts=True)
     outside = select.valuene(parent, labels[counts.argmax()]).new()

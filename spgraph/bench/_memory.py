@@ -10,7 +10,6 @@ keeps lists (one a level) where it goes source by source, on graphs of more than
 
 from __future__ import annotations
 
-import os
 import statistics
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +22,7 @@ import numpy as np
 from spgraph import _graphspec, context
 from spgraph.bench import _spgraph
 from spgraph.bench._arrays import to_host
+from spgraph.bench._asked import check_graphs, check_names, graph_name
 from spgraph.bench._clock import clock
 from spgraph.bench._contest import FEWEST
 from spgraph.bench._problem import ALGORITHMS, PUSHED, Problem, choose_dtype, directed, draw_sources
@@ -141,9 +141,8 @@ def memory(
     True
     """
     graphs, algorithms = list(graphs), list(algorithms)
-    for name in algorithms:
-        if name not in (PUSHED, *ALGORITHMS):
-            raise InvalidValue(f"memory: algorithms: got {name!r}, wanted some of {', '.join((PUSHED, *ALGORITHMS))}")
+    check_graphs("memory", graphs)
+    check_names("memory", "algorithms", algorithms, (PUSHED, *ALGORITHMS))
     if repeat < 1 or sources < 1 or order not in _graphspec.ORDERS:
         raise InvalidValue(f"memory: repeat is {repeat}, sources {sources} and order {order!r}; wanted 1 or more of "
                            f"each, and one of {', '.join(_graphspec.ORDERS)}")  # fmt: skip
@@ -156,7 +155,7 @@ def memory(
             told.doing(f"{spec}: {'generating' if _graphspec.is_generator(spec) else 'reading'}")
             A = _graphspec.load(spec, weights="int", order=order, seed=seed, dup_op="min")
             starts = draw_sources(A, spec, sources, seed)
-            name = spec if _graphspec.is_generator(spec) else os.path.basename(os.path.normpath(spec))
+            name = graph_name(spec)
             result.graphs.append({"name": name, "vertices": A.nrows, "stored_edges": A.nvals, "sources": starts})
             for algorithm in algorithms:
                 plain, direction = directed(algorithm)
@@ -199,7 +198,7 @@ def _measured(problem: Problem, algorithm: str, repeat: int, seconds: float, wro
                 row.peak = None
                 device.release_memory()
                 continue
-        turns[row.policy] = max(min(FEWEST, repeat), min(repeat, int(seconds / max(once, 1e-9))))
+        turns[row.policy] = max(min(FEWEST, repeat), int(min(repeat, seconds / max(once, 1e-9))))
     for turn in range(repeat):
         for place in range(len(rows)):
             row = rows[(turn + place) % len(rows)]

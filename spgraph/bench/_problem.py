@@ -10,6 +10,7 @@ import numpy as np
 
 from spgraph import context
 from spgraph.bench import _folder
+from spgraph.exceptions import InvalidValue
 from spgraph.matrix import Matrix
 
 __all__ = ["ALGORITHMS", "PUSHED", "USUAL", "Answer", "Problem", "Text", "choose_dtype", "directed", "draw_sources"]
@@ -123,6 +124,8 @@ def draw_sources(A: Matrix, spec: str, count: int, seed: int) -> list[int]:
     named = _folder.sources(spec) if _folder.is_folder(spec) else None
     if named is not None:
         return named[:count]
+    if not A.nrows:
+        raise InvalidValue(f"{spec}: the graph has no vertices, so there is no source")
     candidates = np.flatnonzero(np.diff(A.to_csr()[0]))
     if not candidates.size:
         return [0]

@@ -22,8 +22,9 @@ class Progress:
     """
 
     def __init__(self, total: int, shown: bool | None = None):
-        terminal = sys.stderr.isatty()
-        self._lines = shown is None and not terminal
+        there = sys.stderr is not None
+        terminal = there and sys.stderr.isatty()
+        self._lines = shown is None and there and not terminal
         self._bar = tqdm(total=total, leave=False, disable=not (terminal if shown is None else shown))
         self._start = time.perf_counter()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from spgraph import _machine
+from spgraph._cli.text import as_json
 from spgraph.kernels.device import Device
 
 __all__ = ["described", "document", "save"]
@@ -50,6 +50,6 @@ def save(path: str | os.PathLike, measured, *, commit: str | None = None) -> Non
     >>> "machine" in path.read_text()
     True
     """
-    text = json.dumps(document(measured, commit), indent=1)
+    text = as_json(document(measured, commit), indent=1)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text + "\n")

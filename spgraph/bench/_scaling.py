@@ -8,7 +8,6 @@ decided, started, sent and waited for. A graph stays the same (strong scaling) o
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,7 @@ from spgraph import _graphspec, context
 from spgraph._trace import trace
 from spgraph.bench import _spgraph
 from spgraph.bench._arrays import to_host
+from spgraph.bench._asked import check_graphs, check_names, graph_name
 from spgraph.bench._clock import clock, supersteps
 from spgraph.bench._contest import FEWEST, Contest
 from spgraph.bench._problem import ALGORITHMS, PUSHED, Answer, Problem, choose_dtype, directed, draw_sources
@@ -282,9 +282,8 @@ def scaling(
 def _check_arguments(base, graphs, counts, algorithms, order, weak, repeat, sources) -> None:
     if base.group is not None:
         raise InvalidValue(f"scaling: the context's device is {base.name!r}, wanted one; `devices` says how many")
-    for name in algorithms:
-        if name not in SCALED:
-            raise InvalidValue(f"scaling: algorithms: got {name!r}, wanted some of {', '.join(SCALED)}")
+    check_graphs("scaling", graphs)
+    check_names("scaling", "algorithms", algorithms, SCALED)
     if order not in _graphspec.ORDERS:
         raise InvalidValue(f"scaling: order is {order!r}, wanted one of {', '.join(_graphspec.ORDERS)}")
     if counts[0] < 1 or repeat < 1 or sources < 1:
@@ -345,9 +344,8 @@ def _cases(spec: str, settings: _Settings, told: Progress) -> list[_Case]:
 
 
 def _summary(spec: str, cases: list[_Case]) -> dict:
-    generated = _graphspec.is_generator(spec)
     return {
-        "name": spec if generated else os.path.basename(os.path.normpath(spec)),
+        "name": graph_name(spec),
         "names": {case.devices: case.name for case in cases},
         "vertices": {case.devices: case.whole.nrows for case in cases},
         "stored_edges": {case.devices: case.whole.nvals for case in cases},
@@ -406,7 +404,7 @@ class _Run:
             self.row.sent = float(t.bytes.sum()) / max(t.supersteps, 1)
         seconds = self.run(0)[0]
         fewest = min(FEWEST, self.settings.repeat)
-        self.turns = max(fewest, min(self.settings.repeat, int(self.settings.seconds / max(seconds, 1e-9))))
+        self.turns = max(fewest, int(min(self.settings.repeat, self.settings.seconds / max(seconds, 1e-9))))
         for turn in range(1, min(self.turns, len(self.case.starts))):
             self.run(turn)  # another source may need other kernels, which take tens of milliseconds to load
         return True

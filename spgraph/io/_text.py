@@ -84,6 +84,8 @@ def _opener(start: bytes) -> Callable | None:
 def _opened(path: str) -> Iterator[tuple[Any, Any]]:
     """What reads the file unpacked, and the file itself."""
     with open(path, "rb") as raw:
+        if not raw.seekable():
+            raise FormatError(path, None, "it is a pipe, wanted a file, which can be read from its start again")
         opener = _opener(raw.read(LONGEST))
         raw.seek(0)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import numbers
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -67,7 +68,25 @@ def should_run(name: str, args, kwargs) -> bool | str:
 # ---- why not ------------------------------------------------------------------------
 def weight_is_a_name(arguments) -> str | None:
     """Weights come from an attribute."""
-    return "weight is a function, and spgraph takes the name of an attribute" if callable(arguments["weight"]) else None
+    weight = arguments["weight"]
+    given = weight if isinstance(weight, bool) else "a function" if callable(weight) else None
+    return None if given is None else f"weight is {given}, and spgraph takes the name of an attribute"
+
+
+def real_cutoff(arguments) -> str | None:
+    """Distances are compared with a number."""
+    cutoff = arguments["cutoff"]
+    if cutoff is None or (isinstance(cutoff, numbers.Real) and not math.isnan(cutoff)):
+        return None
+    return f"cutoff is {cutoff!r}, and spgraph takes a real number"
+
+
+def number_or_dict(arguments) -> str | None:
+    """What every node gets, or each."""
+    beta = arguments["beta"]
+    if isinstance(beta, (dict, numbers.Real)):
+        return None
+    return f"beta is {beta!r}, and spgraph takes a real number or a dict"
 
 
 def no_weight(arguments) -> str | None:
@@ -148,10 +167,14 @@ def _array(graph: Graph, numbers: dict) -> np.ndarray:
 
 def _converged(graph: Graph, vector, max_iter: int) -> dict:
     if not vector.converged:
-        import networkx
-
-        raise networkx.PowerIterationFailedConvergence(max_iter)
+        raise _not_converged(max_iter)
     return _full(graph, vector)
+
+
+def _not_converged(max_iter: int) -> Exception:
+    import networkx
+
+    return networkx.PowerIterationFailedConvergence(max_iter)
 
 
 def _of_nodes(graph: Graph, result: dict, nodes):
@@ -179,13 +202,13 @@ def _levels(graph: Graph, node, cutoff, *, backwards: bool = False) -> dict:
     return _sparse(graph, algorithms.bfs(A.T if backwards else A, start, max_depth=depth))
 
 
-@backend_function()
+@backend_function(real_cutoff)
 def single_source_shortest_path_length(G, source, cutoff=None):
     """Numbers of edges from a node to all that it reaches."""
     return _levels(G, source, cutoff)
 
 
-@backend_function()
+@backend_function(real_cutoff)
 def single_target_shortest_path_length(G, target, cutoff=None):
     """Numbers of edges to a node from all that reach it."""
     return _levels(G, target, cutoff, backwards=True)
@@ -211,7 +234,7 @@ def _reached(graph: Graph, source, backwards: bool) -> set:
     return set(_levels(graph, source, None, backwards=backwards)) - {source}
 
 
-@backend_function(weight_is_a_name)
+@backend_function(weight_is_a_name, real_cutoff)
 def single_source_dijkstra_path_length(G, source, cutoff=None, weight="weight"):
     """Least sums of weights from a node to all that it reaches."""
     start = _check_node(G, source, "Node")
@@ -246,13 +269,16 @@ def pagerank(
     A = G.matrix(weight, parallel="plus", dtype=np.float64 if G.is_multigraph() else None)
     given = {"personalization": personalization, "nstart": nstart, "dangling": dangling}
     vectors = {name: _array(G, found) for name, found in given.items() if found is not None}
-    if any(not vector.sum() for vector in vectors.values()):
+    empty = {name for name, vector in vectors.items() if not vector.sum()}
+    if "personalization" in empty:
         raise ZeroDivisionError
+    if empty:  # NetworkX divides by the sum, and iterates over NaN
+        raise _not_converged(max_iter)
     rank = algorithms.pagerank(A, alpha, max_iter=max_iter, tol=tol, fail_on_nonconvergence=False, **vectors)
     return _converged(G, rank, max_iter)
 
 
-@backend_function(no_multigraph, weight_is_a_name, every_node("nstart"), every_node("beta"))
+@backend_function(no_multigraph, weight_is_a_name, every_node("nstart"), every_node("beta"), number_or_dict)
 def katz_centrality(
     G, alpha=0.1, beta=1.0, max_iter=1000, tol=1.0e-6, nstart=None, normalized=True, weight=None
 ):

@@ -59,8 +59,11 @@ class Graph:
         Raises
         ------
         NotImplementedError
-            If a weight is None, which hides an edge from some of NetworkX's functions and not from others.
+            If a weight is None, which hides an edge from some of NetworkX's functions and not from others; or if
+            `weight` is a Boolean, which as a name means something else to NetworkX's own edges.
         """
+        if isinstance(weight, bool):
+            raise NotImplementedError(f"weight is {weight}, and spgraph takes the name of an attribute")
         if weight is not None and any(data is None for _, _, data in self.source.edges(data=weight, default=1)):
             raise NotImplementedError(f"an edge has {weight}=None")
         dup_op = parallel if self.is_multigraph() else None

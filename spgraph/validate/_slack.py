@@ -30,15 +30,20 @@ class Slack:
         if rtol is None and self.wide is np.float64:
             rtol = 8 * max(float(np.finfo(dtype).eps) for dtype in floats or [np.float64])
         self.rtol = rtol
+        # a sum that this type does not hold is infinite, and so is the distance
+        self.overflows = dist.dtype if dist.dtype.kind == "f" and bool(self.xp.isinf(dist).any()) else None
 
     def of(self, rows: Any, cols: Any, weights: Any) -> tuple[Any, Any]:
         """For every edge: whether it is too long for its ends, and whether it is tight."""
         start, end, weights = self.dist[rows], self.dist[cols], self._widened(weights)
         with np.errstate(all="ignore"):
             total = start + weights
+            if self.overflows is not None:
+                total = self.xp.where(self.xp.isinf(total.astype(self.overflows)), np.copysign(np.inf, total), total)
             if self.rtol:
-                room = self.rtol * (abs(start) + abs(weights))
-                return ~(end <= total + room), abs(end - total) <= room
+                room = self.rtol * abs(start) + self.rtol * abs(weights)
+                near = self.xp.isfinite(total) & (abs(end - total) <= room)
+                return ~(end <= total + room), near | (end == total)
         if self.wide is np.float64:
             return ~(end <= total), end == total
         wrapped = ((start ^ total) & (weights ^ total)) < 0  # beyond int64, on the side of start
