@@ -11,6 +11,7 @@ import functools
 import importlib
 import sys
 import threading
+import zlib
 from typing import Any
 
 import numpy as np
@@ -52,14 +53,15 @@ class Mpi:
         self.rank = comm.Get_rank()
         self.mine = [self.rank]
         self._thread: threading.Thread | None = None
+        self._mark, self._marks = np.zeros(1, np.uint32), np.zeros(comm.Get_size(), np.uint32)
 
     def all_to_all(self, sent: list[list[tuple]]) -> list[list[tuple]]:
         """Deliver ``sent[0][q]`` to part q; returns what came, ``came[0][p]``. What stays here is not copied."""
-        here = self._begin()
+        self._begin("all_to_all")
         others = [message if q != self.rank else () for q, message in enumerate(sent[0])]
         with self.device:
             packed = [[self._packed(one) for one in message] for message in others]
-            heads = _agreed(self.comm.alltoall([(here, [head for head, _ in message]) for message in packed]))
+            heads = self.comm.alltoall([[head for head, _ in message] for message in packed])
             rooms = [[self._room(head) for head in message] for message in heads]
             self._move([[array for _, array in message if array is not None] for message in packed],
                        [[room for head, room in zip(message, own) if head[0] != "object"]
@@ -70,10 +72,11 @@ class Mpi:
 
     def gather(self, values: list) -> list:
         """A Python or NumPy scalar, or an array of the host, of each part: those of all parts, everywhere."""
-        return [value for some in _agreed(self.comm.allgather((self._begin(), values))) for value in some]
+        self._begin("gather")
+        return [value for some in self.comm.allgather(values) for value in some]
 
-    def _begin(self) -> tuple[str, str]:
-        """An exchange begins: which, for the others to compare, and what the program has called."""
+    def _begin(self, exchange: str) -> None:
+        """An exchange begins, if all processes come to the same one."""
         thread = threading.current_thread()
         if self._thread is not thread:
             if self._thread is not None and self._thread.is_alive():
@@ -84,14 +87,21 @@ class Mpi:
         if self.progress is not None:
             self.progress.begin()
         frame: Any = sys._getframe(2)
-        exchange, called, depth = "", "", 0
+        called, depth = "", 0
         while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith("spgraph"):
             if depth < DEPTH:
                 exchange += f" {frame.f_code.co_name}:{frame.f_lineno}"
             if module == RANKS:  # an error of one process meets what others do next
-                exchange, depth = module, DEPTH
+                exchange, depth = f"{exchange.split()[0]} {module}", DEPTH
             frame, called, depth = frame.f_back, frame.f_code.co_name, depth + 1
-        return exchange, called
+        self._mark[0] = zlib.crc32(exchange.encode())
+        self.comm.Allgather(self._mark, self._marks)
+        if (self._marks == self._mark).all():
+            return
+        names = self.comm.allgather(called)
+        other = int((self._marks != self._marks[0]).argmax())
+        raise InvalidObject(f"process 0 is in {names[0]} and process {other} in {names[other]}: all processes must "
+                            "call the same operations, also those that print or count")  # fmt: skip
 
     # ---- arrays --------------------------------------------------------------------
     def _packed(self, one: Any) -> tuple[tuple, Any]:
@@ -131,16 +141,6 @@ class Mpi:
             self.nccl.exchange(*on_gpus)
         for request in requests:
             request.Wait()
-
-
-def _agreed(came: list[tuple[tuple[str, str], list]]) -> list[list]:
-    """What came, if all processes are in the same exchange."""
-    first = came[0][0]
-    for rank, (other, _) in enumerate(came):
-        if other[0] != first[0]:
-            raise InvalidObject(f"process 0 is in {first[1]} and process {rank} in {other[1]}: all processes must call "
-                                "the same operations, also those that print or count")  # fmt: skip
-    return [content for _, content in came]
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:
