@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from spgraph import binary, monoid, select, unary
+from spgraph import binary, context, monoid, select, unary
 from spgraph.algorithms._inputs import as_number
-from spgraph.exceptions import DimensionMismatch, GraphblasException, InvalidValue
+from spgraph.exceptions import DeviceMismatch, DimensionMismatch, GraphblasException, InvalidValue
 from spgraph.vector import Vector
 
 __all__ = ["distribution", "divided", "full_vector", "length_one", "scaled", "zeros"]
@@ -67,6 +67,9 @@ def _as_vector(name: str, what: str, given: Any, n: int, dtype: np.dtype) -> Vec
         raise type(error)(f"{name}: {what}: {error}") from None
     except (TypeError, ValueError) as error:
         raise InvalidValue(f"{name}: {what} is no Vector, dict or array of numbers: {error}") from None
+    here = context.device().name
+    if given.device != here:
+        raise DeviceMismatch(f'{name}: A is on {here}, but {what} is on {given.device}; write {what}.to("{here}")')
     if given.size != n:
         raise DimensionMismatch(f"{name}: {what} has size {given.size}, but A has {n} vertices")
     return given
