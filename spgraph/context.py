@@ -143,6 +143,7 @@ class Context:
         if self._closed:
             raise InvalidObject("Context: entered after close()")
         before: dict[tuple, Any] = {}
+        guarded = [] if self.host_copies else _every(self.device)
         if self.memory_limit is not None:
             here = self.device
             before[here.limit_memory,] = here.limit_memory(parse_limit(self.memory_limit))
@@ -150,14 +151,10 @@ class Context:
             before[_threads.set_threads,] = _threads.set_threads(self.threads)
         if self.jit is not None:
             before[_specialise.set_jit,] = _specialise.set_jit(self.jit)
-        if not self.host_copies:
-            group = self.device.group
-            several = [] if group is None else [group.devices[part] for part in group.mine]
-            for one in dict.fromkeys([self.device, *several]):
-                before[_let_copy, one] = one.host_copies
-                one.host_copies = False
+        for one in guarded:
+            one.forbid_host_copies(1)
         _stack().append(self)
-        _local.before.append(before)
+        _local.before.append((before, guarded))
         return self
 
     def __exit__(self, *_exc) -> None:
@@ -168,10 +165,12 @@ class Context:
             if place <= 0:
                 raise InvalidObject("Context: it ends where it was not entered, or has ended already")
         del stack[place]
-        before = _local.before.pop(place)
+        before, guarded = _local.before.pop(place)
+        for one in guarded:
+            one.forbid_host_copies(-1)
         for setting, value in before.items():
             # contexts that were entered since, and last longer, keep what they say, and leave this behind
-            inner = next((one for one in _local.before[place:] if setting in one), None)
+            inner = next((one for one, _ in _local.before[place:] if setting in one), None)
             if inner is None:
                 setting[0](*setting[1:], value)
             else:
@@ -184,8 +183,10 @@ class Context:
         self._closed = True
 
 
-def _let_copy(device: Device, allowed: bool) -> None:
-    device.host_copies = allowed
+def _every(device: Device) -> list[Device]:
+    """A device, and those of this process that it consists of."""
+    group = device.group
+    return list(dict.fromkeys([device, *([] if group is None else [group.devices[part] for part in group.mine])]))
 
 
 def check_partition(who: str, partition: Any) -> None:
@@ -368,7 +369,7 @@ def _stack() -> list:
     found = getattr(_local, "stack", None)
     if found is None:
         found = _local.stack = [DEFAULT]
-        _local.before = [{}]  # for each: how settings were, by what sets them
+        _local.before = [({}, [])]  # for each: how settings were, by what sets them, and devices that may not copy
     return found
 
 

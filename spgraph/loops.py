@@ -28,8 +28,7 @@ def _too_late(sign: str, right: Any) -> bool:
     """Whether no number of iterations from 1 on, when it is first looked at, compares so with a number."""
     if type(right) is Number:
         return False
-    bound = float(right)
-    return {"==": bound < 1 or not bound.is_integer(), "<": not bound > 1, "<=": not bound >= 1}.get(sign, False)
+    return {"==": right < 1 or right // 1 != right, "<": not right > 1, "<=": not right >= 1}.get(sign, False)
 
 
 class Loop:

@@ -21,6 +21,7 @@ wherever it yields, best before it asks for a value that a GPU still computes.
 from __future__ import annotations
 
 import inspect
+import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -57,7 +58,12 @@ def agreed(A: Matrix, value: Any) -> Any:
     >>> len(sg.tasks.agreed(A, random.sample(range(A.nrows), 3)))
     3
     """
-    return ranks_of(A._device).gather(value)[0]
+    ranks = ranks_of(A._device)
+    if ranks.count == 1:
+        return value
+    with ranks.together():
+        sent = pickle.dumps(value) if ranks.first else b""
+    return pickle.loads(ranks.gather(sent)[0])
 
 
 def fit(A: Matrix, jobs: int, room: int = 0) -> bool:
@@ -143,10 +149,14 @@ def spread(A: Matrix, jobs: Iterable, work: Callable[[Matrix, list], Any]) -> li
         _Run(Matrix._wrap(block), jobs[part :: group.parts], work)
         for part, block in zip(group.mine, whole_copies(A._block))
     ]
-    with ranks_of(A._device).together():  # each process has jobs of its own, and errors
+    ranks = ranks_of(A._device)
+    with ranks.together():  # each process has jobs of its own, and errors
         going = runs
         while going:
             going = [run for run in going if run.step()]
+    found = [name for some in ranks.gather([run.result.dtype.name for run in runs]) for name in some]
+    if len(set(found)) > 1:
+        raise InvalidValue(f"spread: the work gave Vectors of {', '.join(found)}, but one dtype was wanted")
     return [Vector._wrap(vector) for vector in dealt(A._block.rows, [run.result._block for run in runs])]
 
 

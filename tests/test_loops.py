@@ -385,7 +385,7 @@ def test_conditions_that_nothing_changes_are_an_error(until):
 
 
 @pytest.mark.parametrize("until", [lambda n: n == 0, lambda n: n == 1.5, lambda n: n < 1, lambda n: n <= 0.5,
-                                   lambda n: (n < -3) | (n == 0)])
+                                   lambda n: (n < -3) | (n == 0), lambda n: n <= -10**400, lambda n: n == float("inf")])
 def test_counts_that_come_too_early_are_refused(until):
     v = sg.Vector.from_scalar(1, 3)
 
@@ -400,7 +400,8 @@ def test_counts_that_come_too_early_are_refused(until):
 
 
 @pytest.mark.parametrize(("until", "times"), [(lambda n: n == 1, 1), (lambda n: n < 2, 1), (lambda n: n <= 1, 1),
-                                              (lambda n: n != 1, 2), (lambda n: (n == 0) | (n == 3), 3)])
+                                              (lambda n: n != 1, 2), (lambda n: (n == 0) | (n == 3), 3),
+                                              (lambda n: n < 10**400, 1)])
 def test_counts_that_come(until, times):
     v = sg.Vector.from_scalar(1, 3)
     with sg.loop() as loop:

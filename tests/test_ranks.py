@@ -122,6 +122,58 @@ print("fine")
         self.all_print("fine", """
 for n in range(2, 40): sg.generators.path(n)
 assert 0 < len(A._device._recent) <= 8
+with sg.Context(partition="random"):
+    for n in range(40, 60): sg.generators.path(n)
+assert sum(one.order is not None for one in A._device._recent.values()) == 1  # these have an entry for each vertex
+print("fine")
+""")
+
+    @pytest.mark.parametrize("given", ["chance", "chance(A.to_csr()[0], None, 2)"])
+    @pytest.mark.parametrize("make", ["Matrix.from_coo(r, c, 1, nrows=9, ncols=9)", "Matrix.from_csr(p, c, 1, ncols=9)",
+                                      "generators.path(9)"])  # fmt: skip
+    def test_partitions_that_differ_are_those_of_the_first(self, given: str, make: str):
+        self.all_print("fine", f"""
+def chance(indptr, indices, parts, seed=0):
+    return np.random.default_rng().integers(0, parts, indptr.size - 1)
+r, c, _ = A.to_coo()
+p, c, _ = A.to_csr()
+for _ in range(4):
+    with sg.Context(partition={given}):
+        B = sg.{make}
+    assert B.nvals == 16 and sg.algorithms.bfs(B, 0).to_dense().tolist() == list(range(9))
+print("fine")
+""")
+
+    def test_a_partition_that_fails_in_one_fails_in_all(self):
+        self.all_print("fine", """
+def fails(indptr, indices, parts, seed=0):
+    if rank() == 0: raise ValueError("cannot divide")
+    return np.zeros(indptr.size - 1, int)
+r, c, _ = A.to_coo()
+try:
+    with sg.Context(partition=fails): sg.Matrix.from_coo(r, c, 1, nrows=9, ncols=9)
+except ValueError as error: assert "cannot divide" in str(error)
+else: raise AssertionError
+assert A.nvals == 16
+print("fine")
+""")
+
+    def test_jobs_of_several_types_are_refused_in_all(self):
+        self.all_print("fine", """
+def work(copy, jobs): return sg.Vector.from_coo([0], [1.5 if rank() else 1], size=copy.nrows)
+try: sg.tasks.spread(A, range(4), work)
+except sg.exceptions.InvalidValue as error: assert "gave Vectors of INT64, FP64" in str(error)
+else: raise AssertionError
+assert A.nvals == 16
+print("fine")
+""")
+
+    def test_what_cannot_be_agreed_on_is_an_error_of_all(self):
+        self.all_print("fine", """
+try: sg.tasks.agreed(A, (lambda: 1) if rank() == 0 else 2)
+except Exception as error: assert "pickle" in str(error).lower(), error
+else: raise AssertionError
+assert sg.tasks.agreed(A, rank() + 5) == 5 and A.nvals == 16
 print("fine")
 """)
 
@@ -220,10 +272,26 @@ class TestTheEnd:
         assert done.returncode == 3, done.stderr
         assert (tmp_path / "1").read_text() == "long computed"
 
-    def test_an_exit_that_is_caught_is_none(self):
-        text = "try:\n    sys.exit(3)\nexcept SystemExit:\n    pass\nprint(f'on {A.nvals}\\n', end='')"
+    @pytest.mark.parametrize("after", ["print(f'on {A.nvals}\\n', end='')", "print('on 16\\n', end='')",
+                                       "print('on 16\\n', end=''); sys.exit(0)"])
+    def test_an_exit_that_is_caught_is_none(self, after: str):
+        text = "try:\n    sys.exit(3)\nexcept SystemExit as error:\n    assert error.code == 3\n" + after
         done = start(2, "-c", HEAD + text, seconds=60)
         assert (done.returncode, done.stdout.count("on 16")) == (0, 2), done.stderr
+
+    def test_an_exit_of_a_thread_is_that_of_the_thread(self):
+        text = ("import threading\nother = threading.Thread(target=lambda: sys.exit(3)); other.start(); other.join()\n"
+                "print(f'on {A.nvals}\\n', end='')")
+        done = start(2, "-c", HEAD + text, seconds=60)
+        assert (done.returncode, done.stdout.count("on 16")) == (0, 2), done.stderr
+
+    @pytest.mark.parametrize("code", ["3", "'no more'", "0"])
+    def test_what_is_left_for_the_end_is_done(self, tmp_path: Path, code: str):
+        text = (f"import atexit, pathlib\npath = pathlib.Path({str(tmp_path)!r}, str(rank()))\n"
+                f"atexit.register(lambda: path.write_text('done'))\nsys.exit({code})")
+        done = start(2, "-c", HEAD + text, seconds=60)
+        assert done.returncode == {"3": 3, "0": 0}.get(code, 1), done.stderr
+        assert (tmp_path / "0").read_text() == "done"
 
     def test_words_of_all_are_said_once(self):
         done = start(3, "-c", HEAD + "sys.exit('no more')", seconds=60)

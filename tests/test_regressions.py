@@ -221,6 +221,42 @@ def test_a_context_that_ends_within_one_that_lasts_longer(own):
     assert settings() == before
 
 
+def test_two_threads_that_forbid_copies():
+    device, inside, left = sg.context.find_device("cpu", "test"), threading.Event(), threading.Event()
+
+    def other():
+        with sg.Context("cpu", host_copies=False):
+            inside.set()
+            left.wait(10)
+
+    thread = threading.Thread(target=other)
+    with sg.Context("cpu", host_copies=False):
+        thread.start()
+        inside.wait(10)
+    assert not device.host_copies  # the other's
+    left.set()
+    thread.join()
+    assert device.host_copies
+
+
+def test_a_context_whose_device_is_missing_leaves_nothing_behind(monkeypatch):
+    before = settings()
+    monkeypatch.setenv(sg.context.VARIABLE, "cuda:977")
+    monkeypatch.setattr(sg.context, "_default", None)
+    context = sg.Context(threads=7, jit="never", host_copies=False)
+    with pytest.raises(sg.exceptions.NoDevice), context:
+        pass
+    monkeypatch.undo()
+    assert settings() == before
+
+
+def test_the_variable_says_again_when_kernels_are_compiled(monkeypatch):
+    monkeypatch.setenv("SPGRAPH_JIT", "no such mode")
+    with sg.Context("cpu", jit="never", host_copies=False):
+        pass
+    assert (_specialise._jit(), sg.context.find_device("cpu", "test").host_copies) == ("no such mode", True)
+
+
 def test_a_context_ends_once():
     context = sg.Context("cpu")
     with context, context:

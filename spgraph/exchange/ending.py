@@ -7,7 +7,6 @@ exchange, which can never complete without this one, it says so and ends all.
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import time
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spgraph.exchange.launch import APART, HEARD
+from spgraph.exchange.launch import APART, HEARD, at_the_end
 from spgraph.exchange.ranks import is_of_all
 
 __all__ = ["Progress", "end_together"]
@@ -39,12 +38,11 @@ class Progress:
         self.comm = comm
         self.own = np.zeros(1, np.int64)
         self.window = MPI.Win.Create(self.own, comm=comm)
-        self.code = 0  # with which this process is about to leave
+        self.code = 0  # with which this process leaves, once it does
 
     def begin(self) -> None:
         """An exchange begins."""
         self.own[0] += 1
-        self.code = 0  # it has thought better of it
 
     def ahead(self) -> int | None:
         """A process that has begun an exchange that this one has not."""
@@ -87,7 +85,7 @@ def _end(comm: Any, code: int) -> None:
 
 def end_together(comm: Any, progress: Progress) -> None:
     """Let this process's end be that of all: set hooks for exceptions, for `sys.exit` and for the program's end."""
-    before, leave = sys.excepthook, sys.exit
+    before = sys.excepthook
 
     def end_all(kind: Any, error: Any, trace: Any) -> None:
         apart = KNOWN if is_of_all(error) and comm.Get_rank() else APART * comm.Get_rank()
@@ -95,13 +93,23 @@ def end_together(comm: Any, progress: Progress) -> None:
         before(kind, error, trace)
         _end(comm, 1)
 
+    class Leaving(SystemExit):
+        """Tells `progress` when it is Python itself that asks for the code: nobody has caught it."""
+
+        @property
+        def code(self) -> Any:  # type: ignore[override]
+            code = self.args[0] if self.args else None
+            try:
+                sys._getframe(1)
+            except ValueError:
+                progress.code = code if isinstance(code, int) else 1 if code else 0
+                if code and not isinstance(code, int):  # Python prints it; the first process then ends the others
+                    time.sleep(APART * comm.Get_rank())
+            return code
+
     def leave_all(code: Any = None) -> Any:
-        if code not in (None, 0):
-            progress.code = code if isinstance(code, int) else 1
-            if not isinstance(code, int):  # Python prints it, and the first process then ends the others
-                time.sleep(APART * comm.Get_rank())
-        leave(code)
+        raise Leaving(code)
 
     sys.excepthook = end_all
     sys.exit = leave_all
-    atexit.register(progress.end)
+    at_the_end(progress.end)

@@ -9,9 +9,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from spgraph.exchange.ranks import ranks_of
 from spgraph.exchange.transport import InProcess
 from spgraph.kernels.device import HOST, Device
 from spgraph.partition import assign, lay_out
+from spgraph.partition._choice import looks_at_edges
 from spgraph.partition.layout import Layout, even
 
 __all__ = ["Group", "group_of"]
@@ -95,8 +97,17 @@ class Group(Device):
         if nrows != ncols:
             return self.even_layout(nrows), self.even_layout(ncols)
         wanted = Group.choice()
-        layout = self.laid_out(assign(wanted, indptr, indices, self.parts), wanted)
+        layout = self.laid_out(self.owners(wanted, indptr, indices), wanted)
         return layout, layout
+
+    def owners(self, wanted: Any, indptr: Any, indices: Any) -> Any:
+        """The part of each vertex; of processes the first says so where others may find something else, or nothing."""
+        ranks = ranks_of(self)
+        if ranks.count == 1 or (isinstance(wanted, str) and not looks_at_edges(wanted)):
+            return assign(wanted, indptr, indices, self.parts)
+        with ranks.together():
+            found = assign(wanted, indptr, indices, self.parts) if ranks.first else None
+        return ranks.gather(found)[0]
 
     def laid_out(self, owner: Any, partition: Any) -> Layout:
         """The layout in which each vertex lies at its owner, under the name of the partition that chose him."""
@@ -109,11 +120,19 @@ class Group(Device):
         found = self._layouts.get(key)
         if found is None:
             found = self._layouts[key] = Layout(self, starts, order, name, partition)
-        self._recent.pop(found.size, None)  # it comes last
-        self._recent[found.size] = found
-        if None in self.devices and len(self._recent) > KEPT:
-            del self._recent[next(iter(self._recent))]
+        self._remember(found)
         return found
+
+    def _remember(self, layout: Layout) -> None:
+        """New vectors of its size lie so. Processes keep few, and of those that list vertices one."""
+        if None in self.devices:
+            self._recent.pop(layout.size, None)  # it comes last
+            for size in list(self._recent):
+                if layout.order is not None and self._recent[size].order is not None:
+                    del self._recent[size]
+            while len(self._recent) >= KEPT:
+                del self._recent[next(iter(self._recent))]
+        self._recent[layout.size] = layout
 
     def reordered(self, A: Any, order: Any) -> Layout:
         """The layout of a graph, the vertices of each part in "natural" order, by falling "degree" or as listed."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import sys
 import time
+from collections.abc import Callable
 
-__all__ = ["abort", "launched", "on_this_machine", "rank"]
+__all__ = ["abort", "at_the_end", "launched", "on_this_machine", "rank"]
 
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")  # how launchers tell the number of processes
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID")
@@ -63,3 +65,20 @@ def abort(code: int, message: str) -> None:
             comm.Abort(code)
         return
     print(message, file=sys.stderr)
+
+
+_last: list[Callable[[], None]] = []
+
+
+def at_the_end(function: Callable[[], None]) -> None:
+    """Call it when the program has ended, after what the program itself has left for its end."""
+    _last.append(function)
+
+
+def _end() -> None:
+    for function in _last:
+        function()
+
+
+if launched():
+    atexit.register(_end)  # early: what was registered first is called last

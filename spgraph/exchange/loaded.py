@@ -17,7 +17,7 @@ from spgraph.exchange.group import Group
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.ranks import Alone, ranks_of
 from spgraph.kernels.device import HOST
-from spgraph.partition._choice import assign, looks_at_edges
+from spgraph.partition._choice import looks_at_edges
 from spgraph.partition.layout import Layout
 
 __all__ = ["block_at_first", "deal_rows"]
@@ -86,14 +86,8 @@ def _layouts(ranks: Alone, group: Any, indptr: Any, indices: Any, nrows: int, nc
     whole = np.zeros(nrows + 1, np.int64)
     np.cumsum(lengths, out=whole[1:])
     wanted = Group.choice()
-    if not looks_at_edges(wanted):
-        owner = assign(wanted, whole, None, group.parts)
-    else:
-        with ranks.together():
-            pattern = ranks.to_first(indices)
-            found = assign(wanted, whole, pattern, group.parts) if ranks.first else None
-        owner = ranks.gather(found)[0]
-    layout = group.laid_out(owner, wanted)
+    pattern = ranks.to_first(indices) if looks_at_edges(wanted) else None
+    layout = group.laid_out(group.owners(wanted, whole, pattern), wanted)
     return layout, layout
 
 

@@ -13,6 +13,7 @@ first by value and the second as a null pointer.
 from __future__ import annotations
 
 import importlib
+import threading
 import time
 from typing import Any
 
@@ -41,6 +42,9 @@ class Done:
         return True
 
 
+_counting = threading.Lock()
+
+
 class Device:
     """What the engine asks of a device; this class is the CPU.
 
@@ -54,8 +58,6 @@ class Device:
         Whether a reduction may be begun, and waited for later.
     xp : module
         NumPy, or CuPy.
-    host_copies : bool
-        Whether arrays may be copied to the host; see `Context`.
     kernels : dict
         Kernels by whatever key the engine made for them, so that finding one again costs a look-up.
     chains : dict
@@ -68,13 +70,13 @@ class Device:
     on_host = True
     begins = False
     xp: Any = np
-    host_copies = True
     group: Any = None  # itself, if it is several devices: an `exchange.Group`
 
     def __init__(self) -> None:
         self.kernels: dict = {}
         self.chains: dict = {}
         self.kept: dict = {}
+        self._forbidden = 0
         self._nothing: dict = {}
 
     def __repr__(self) -> str:
@@ -82,6 +84,16 @@ class Device:
 
     def __reduce__(self) -> tuple:
         return get_device, (self.name,)
+
+    @property
+    def host_copies(self) -> bool:
+        """Whether arrays may be copied to the host; see `Context`."""
+        return not self._forbidden
+
+    def forbid_host_copies(self, change: int) -> None:
+        """One context more (1) or fewer (-1), of any thread, forbids them."""
+        with _counting:
+            self._forbidden += change
 
     # ---- arrays ----------------------------------------------------------------
     def to_host(self, array: Any) -> np.ndarray:

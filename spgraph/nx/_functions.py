@@ -197,7 +197,7 @@ def _check_node(graph: Graph, node, what: str = "Source") -> int:
 # ---- shortest paths -----------------------------------------------------------------
 def _levels(graph: Graph, node, cutoff, *, backwards: bool = False) -> dict:
     start = _check_node(graph, node, "Target" if backwards else "Source")
-    depth = None if cutoff is None or cutoff == math.inf else max(0, math.ceil(cutoff))
+    depth = None if cutoff is None or cutoff == math.inf else math.ceil(cutoff) if cutoff > 0 else 0
     A = graph.matrix()
     return _sparse(graph, algorithms.bfs(A.T if backwards else A, start, max_depth=depth))
 

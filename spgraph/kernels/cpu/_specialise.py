@@ -54,11 +54,11 @@ _lock = threading.RLock()
 _kernels: dict[str, Kernel] = {}
 
 
-def set_jit(mode: str) -> str:
-    """Choose when kernels are compiled: "auto", "always" or "never"; returns the mode before."""
-    if mode not in _MODES:
+def set_jit(mode: str | None) -> str | None:
+    """When kernels are compiled: "auto", "always", "never", None: as the variable says; returns what was set before."""
+    if mode is not None and mode not in _MODES:
         raise ValueError(f"jit: got {mode!r}, wanted one of {', '.join(_MODES)}")
-    before = _jit()
+    before = getattr(_setting, "mode", None)
     _setting.mode = mode
     return before
 
@@ -223,12 +223,13 @@ def _drop_damaged(path: Path, fn: Any) -> None:
     """Remove what Numba keeps of a function unless it begins and ends as pickles do: it would raise at each call."""
     code = fn.py_func.__code__
     version = f"{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
-    stem = path.parent / "__pycache__" / f"{path.stem}.{code.co_name}-{code.co_firstlineno}.py{version}"
+    stem = Path(fn.stats.cache_path) / f"{path.stem}.{code.co_name}-{code.co_firstlineno}.py{version}"
     for ending in (".nbi", *(f".{number}.nbc" for number in range(1, MOST_OVERLOADS))):
         kept = Path(f"{stem}{ending}")
-        if not kept.exists():
+        try:
+            content = kept.read_bytes()
+        except FileNotFoundError:  # there are no more, or another process has removed it
             break
-        content = kept.read_bytes()
         if content[:1] != pickle.PROTO or content[-1:] != pickle.STOP:
             kept.unlink(missing_ok=True)
 
