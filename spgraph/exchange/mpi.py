@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import sys
 import threading
 import zlib
@@ -25,7 +26,7 @@ from spgraph.kernels.device import Device
 __all__ = ["Mpi", "mpi_group"]
 
 DEPTH = 3  # calls by which exchanges are told apart
-RANKS = "spgraph.exchange.ranks"
+RANKS, WRAPPERS = "spgraph.exchange.ranks", "spgraph.algorithms._inputs"
 SMALL = 4096  # bytes of an array of the host below which it is part of the message
 
 
@@ -93,11 +94,14 @@ class Mpi:
                 exchange += f" {frame.f_code.co_name}:{frame.f_lineno}"
             if module == RANKS:  # an error of one process meets what others do next
                 exchange, depth = f"{exchange.split()[0]} {module}", DEPTH
-            frame, called, depth = frame.f_back, frame.f_code.co_name, depth + 1
+            called = called if module == WRAPPERS else frame.f_code.co_name
+            frame, depth = frame.f_back, depth + 1
         self._mark[0] = zlib.crc32(exchange.encode())
         self.comm.Allgather(self._mark, self._marks)
         if (self._marks == self._mark).all():
             return
+        if frame is not None:
+            called += f" ({os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno})"
         names = self.comm.allgather(called)
         other = int((self._marks != self._marks[0]).argmax())
         raise InvalidObject(f"process 0 is in {names[0]} and process {other} in {names[other]}: all processes must "
