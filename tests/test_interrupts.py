@@ -6,12 +6,16 @@ import threading
 
 import numpy as np
 import pytest
+from devices import spread
 
 import spgraph as sg
 from spgraph import _interrupts, _recording, binary, semiring
 from spgraph.algorithms.bfs import any_next
+from spgraph.block import VectorBlock
 from spgraph.engine import scatters
 from spgraph.engine.products_cpu import CpuProduct
+from spgraph.exchange import group_of
+from spgraph.kernels.cpu import _specialise
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +71,61 @@ def test_a_step_of_a_product_is_done_whole(monkeypatch, devices, kind, direction
         assert near.nvals and near.isequal(w.dup(mask=near.S))
         steps(w, near)
         assert w.isequal(wanted)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("kind", ["search", "relaxation"])
+@pytest.mark.parametrize("direction", ["push", "pull"])
+@pytest.mark.parametrize("when", [2, 3, 4, 5])
+def test_a_step_of_gpus_has_its_books_done(cuda, monkeypatch, count, kind, direction, when):
+    """Between a kernel that writes into C and the note that it does."""
+    calls, real = [], VectorBlock.set_bitmap_later
+
+    def interrupted(*args, **more):
+        calls.append(1)
+        if len(calls) == when:
+            signal.raise_signal(signal.SIGINT)
+        return real(*args, **more)
+
+    with sg.Context(cuda if count == 1 else group_of(tuple(spread(cuda, 2))), direction=direction):
+        A = sg.generators.grid(6)
+        w = sg.Vector.from_coo([0], [0], size=A.nrows)
+        near = w.dup()
+
+        def steps(w, near):
+            while near.nvals:
+                if kind == "search":
+                    w(~w.S, changed=near) << near.vxm(A, any_next)
+                else:
+                    w(binary.min, changed=near) << near.vxm(A, semiring.min_plus)
+
+        wanted = w.dup()
+        steps(wanted, near.dup())
+        monkeypatch.setattr(VectorBlock, "set_bitmap_later", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            steps(w, near)
+        assert 0 < w.nvals == len(w.to_dict()) < A.nrows
+        assert near.nvals and near.isequal(w.dup(mask=near.S))
+        steps(w, near)
+        assert w.isequal(wanted)
+
+
+@pytest.mark.compiled
+def test_a_kernel_is_loaded_whole(monkeypatch, tmp_path):
+    """Numba, which is imported then, cannot be imported again after half an import."""
+    real = _specialise._import
+
+    def interrupted(path):
+        signal.raise_signal(signal.SIGINT)
+        return real(path)
+
+    monkeypatch.setattr(_specialise, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(_specialise, "_import", interrupted)
+    kernel = _specialise.Kernel("twice", "def twice(x):\n    return 2 * x\n")
+    with sg.Context(jit="always"), pytest.raises(KeyboardInterrupt):
+        kernel(1, 3)
+    assert kernel.fn is not None
+    assert kernel(1, 3) == 6
 
 
 def recorded(v):

@@ -249,3 +249,17 @@ def test_an_interrupt_leaves_the_threads_usable(monkeypatch):
     finally:
         signal.signal(signal.SIGALRM, before)
     assert interrupts
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_a_kernel_that_raises_in_every_thread(count):
+    """All threads come back, and serve again."""
+    def kernel(k):
+        time.sleep(0.01)
+        raise MemoryError(f"no room for {k}")
+
+    with sg.Context("cpu", threads=count):
+        for _ in range(3):
+            with pytest.raises(MemoryError, match="no room for"):
+                _threads._spread(kernel, [(k,) for k in range(8)])
+        assert _threads._spread(abs, [(-k,) for k in range(8)]) == list(range(8))

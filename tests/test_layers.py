@@ -23,13 +23,14 @@ FACE = "face"
 ALLOWED = {
     "semirings": set(),
     "record": set(),
+    "interrupts": set(),
     "partition": {"semirings", "kernels"},
-    "kernels": {"semirings"},
+    "kernels": {"semirings", "interrupts"},
     "block": {"semirings", "partition", "kernels"},
     "exchange": {"semirings", "record", "partition", "kernels", "block"},
     "context": {"semirings", "partition", "kernels", "exchange"},
-    "engine": {"semirings", "record", "partition", "kernels", "block", "exchange", "context"},
-    FACE: {"semirings", "record", "partition", "block", "exchange", "engine", "context"},
+    "engine": {"semirings", "record", "interrupts", "partition", "kernels", "block", "exchange", "context"},
+    FACE: {"semirings", "record", "interrupts", "partition", "block", "exchange", "engine", "context"},
     "io": {"semirings", "kernels", "block", "exchange", "context", FACE},
     "generators": {"semirings", "io"},
     "validate": {"semirings"},
@@ -43,7 +44,7 @@ ALLOWED = {
 PARTS = {
     "_cli": "top", "cli": "top", "bench": "top", "_estimate": "top", "_estimate_parts": "top",
     "_estimate_sizes": "top", "_graphspec": "top", "_machine": "top", "__main__": "top", "nx": "top",
-    "_nx_info": "top", "_record": "record", "_recording": "record", "_interrupts": "record", "_trace": "top",
+    "_nx_info": "top", "_record": "record", "_recording": "record", "_interrupts": "interrupts", "_trace": "top",
     "_oracle_compare": "oracle", "_oracle_text": "oracle", "oracle_plugin": "oracle",
 }  # fmt: skip
 # What an algorithm may use: names that a user has too.

@@ -161,6 +161,11 @@ class VectorBlock:
         return self.format == "sparse"
 
     @property
+    def counts(self) -> tuple[int, int]:
+        """Entries, and those of them that are not listed."""
+        return self.nvals, 0 if self.listed else self.nvals
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         return sum(array.nbytes for array in (self.indices, self.values, self.present) if array is not None)

@@ -10,7 +10,6 @@ whose rows are u. Which of the two is at hand, and what the counts in
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -42,10 +41,10 @@ def mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBloc
 
     `changed`, if given, becomes the entries of C that are new or differ from before; of those, with
     `changed_if` = (a typed select operator, its thunk), the ones that it accepts.
-    `direction` forces "push" or "pull" (default: what the context says). On the CPU an interrupt waits until all is
-    written.
+    `direction` forces "push" or "pull" (default: what the context says). An interrupt waits until all is written, or
+    on a GPU started.
     """
-    with held() if out.device.on_host else nullcontext():
+    with held():
         _mxv(out, mask, accum, replace, A, transposed, u, semiring, flipped, changed, changed_if, direction)
 
 
@@ -204,14 +203,14 @@ def edges_limit(A: Any, transposed: bool, allowed: int, stops: bool, u: Any, on_
     occupied = occupied_rows(A, transposed)
     pulled = max(allowed - (rows - occupied), 0) if unvisited else allowed * occupied // max(rows, 1)
     workers, costs = (workers or threads(), CPU_COSTS) if on_host else (1, of_copies(GPU_COSTS, A.width))
-    whole = u.nvals == u.size and A.nvals >= rows
+    entries, unlisted = u.counts
+    whole = entries == u.size and A.nvals >= rows
     limit = 0.0 if whole else push_limit(rows, A.nvals, pulled, stops, workers, costs, occupied)
-    if costs.listing and not u.listed:  # what making a list costs, as edges
-        limit -= u.nvals * costs.listing / costs.push
+    limit -= unlisted * costs.listing / costs.push  # what making a list costs, as edges
     if A.has_transpose:
         return limit
     # Only one direction is at hand. Keep to it until what the other would have saved pays for it.
-    edges = u.nvals * (A.nvals / max(occupied_rows(A, not transposed), 1))
+    edges = entries * (A.nvals / max(occupied_rows(A, not transposed), 1))
     if transposed:
         A.missed += max(edges - limit, 0)
         return math.inf if A.missed < TRANSPOSE_COST * A.nvals else limit

@@ -95,6 +95,14 @@ class VectorParts(Parts):
             return self._whole.format == "sparse"
         return all(self.device.transport.gather([piece.format == "sparse" for piece in self.pieces]))
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Entries in all parts, and those of them that are not listed."""
+        if self._whole is not None:
+            return self._whole.counts
+        entries, unlisted = zip(*self.device.transport.gather([piece.counts for piece in self.pieces]))
+        return sum(entries), sum(unlisted)
+
     def clear(self) -> None:
         """Remove all entries."""
         if self.device.near:

@@ -454,6 +454,16 @@ def argmax(a, axis=None, dtype=None, out=None, keepdims=False):
     return a.argmax(axis, out=out, keepdims=keepdims)
 
 
+def nanargmax(a, axis=None, dtype=None, out=None, keepdims=False):
+    """Where the largest that is a number stands, as an array."""
+    return _wrap(np.asarray(np.nanargmax(_array_of(a), axis, out, keepdims=keepdims)))
+
+
+def nanargmin(a, axis=None, dtype=None, out=None, keepdims=False):
+    """Where the smallest that is a number stands, as an array."""
+    return _wrap(np.asarray(np.nanargmin(_array_of(a), axis, out, keepdims=keepdims)))
+
+
 def argmin(a, axis=None, dtype=None, out=None, keepdims=False):
     """Where the smallest stands, as an array."""
     _array_of(a)

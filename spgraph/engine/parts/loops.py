@@ -226,7 +226,7 @@ class _Together:
              most: int | None, entries: tuple[int, int]) -> Done | None:
         group = out.device
         counts = out.size, A.nvals, occupied_rows(A, transposed), occupied_rows(A, not transposed)
-        unlisted = sum(piece.nvals for piece in u.pieces if piece.format != "sparse")
+        _, unlisted = u.counts
         with ExitStack() as stack:
             for device in sorted(group.own, key=lambda one: one.number):  # other groups have them in another order
                 stack.enter_context(device.lock)

@@ -12,11 +12,13 @@ scatters from its own entries into its columns, those of others included; the pa
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 from semirings import binary
 from semirings._monoids import TypedSemiring
 from spgraph import _record, context
+from spgraph._interrupts import held
 from spgraph.block import VectorBlock
 from spgraph.engine import vector_products
 from spgraph.engine.mask import Mask
@@ -30,7 +32,13 @@ from spgraph.exchange.whole import everywhere
 __all__ = ["mxv", "scattered_by"]
 
 
-def mxv(
+def mxv(out: VectorParts, *args: Any, **how: Any) -> None:
+    """See the module docstring. An interrupt waits until all GPUs of this process have started the same."""
+    with held() if out.device.transport.direct else nullcontext():
+        _mxv(out, *args, **how)
+
+
+def _mxv(
     out: VectorParts,
     mask: Mask | None,
     accum,

@@ -38,6 +38,7 @@ import numpy as np
 
 from semirings import expr as ex
 from semirings.exceptions import InvalidValue
+from spgraph._interrupts import held
 from spgraph.kernels.cpu import _blocks
 
 __all__ = ["Block", "Kernel", "cache_dir", "get_kernel", "get_kernel_from_ast", "set_jit", "statistics"]
@@ -155,7 +156,7 @@ class Kernel:
 
     def compile(self) -> None:
         """Write the generated file, import it; Numba compiles at the first call or loads from its cache."""
-        with _lock:
+        with held(), _lock:  # Numba cannot be imported again after half an import
             if self.fn is None:
                 text = _jit_text(self.text)
                 if not self._path.exists() or self._path.read_text(errors="replace") != text:  # a write was cut off

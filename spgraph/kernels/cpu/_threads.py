@@ -228,13 +228,15 @@ class _Spread:
         self._stopped = False
 
     def drain(self, part: int) -> None:
-        for number, args in self._tasks:  # advancing the iterator is atomic under the GIL
-            self._inside[part] = True
-            if self._stopped:
-                break
-            self.results[number] = self.fn(*args)
+        try:
+            for number, args in self._tasks:  # advancing the iterator is atomic under the GIL
+                self._inside[part] = True
+                if self._stopped:
+                    break
+                self.results[number] = self.fn(*args)
+                self._inside[part] = False
+        finally:  # also where a kernel raises
             self._inside[part] = False
-        self._inside[part] = False
 
     def stop(self) -> None:
         """No call begins any more, and none is under way: kernels write into workspaces that others use next."""
