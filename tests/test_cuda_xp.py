@@ -126,7 +126,8 @@ def test_numpys_functions_take_no_array_of_the_device(name):
 
 # ---- what both do ---------------------------------------------------------------------------------
 SAME = expressions("""
-    xp.nanargmax(x.astype(np.float64)); xp.nanargmin(x.astype(np.float32)); x + 1; 2 - x; np.int8(3) * x; x // 2; -x; x % 3 == 1; x & 3; ~(x > 2); x.astype(np.float32) / 2; xp.cumsum(x);
+    xp.nanargmax(x.astype(np.float64)); xp.nanargmin(x.astype(np.float32));
+    x + 1; 2 - x; np.int8(3) * x; x // 2; -x; x % 3 == 1; x & 3; ~(x > 2); x.astype(np.float32) / 2; xp.cumsum(x);
     xp.cumsum(x.astype(np.int32)); xp.cumsum(x.astype(np.int8)); xp.diff(x); xp.repeat(x, 2);
     xp.repeat(x, xp.asarray(np.array([0, 2, 1, 0, 3]))); xp.tile(x, 3); xp.sort(x[::-1]); xp.argsort(x[::-1]);
     xp.where(x > 2, x, 0); xp.where(x > 2, np.int8(1), np.int8(0)); xp.flatnonzero(x % 2); xp.nonzero(x)[0];
