@@ -822,7 +822,7 @@ def test_bench_compare_knows_a_source_by_its_name(capsys, roads, friends):
 
 @pytest.mark.parametrize("kind", ["compare", "scaling", "memory"])
 def test_bench_of_no_vertices(capsys, kind):
-    code, _, err = call(capsys, "bench", kind, "path:0", "--algorithms", "bfs", "--repeat", "1")
+    code, _, err = call(capsys, "bench", kind, "path:0", "--algorithms", "bfs", "--repeat", "1", "--device", "cpu")
     assert code == 2
     assert err.splitlines()[-1] == "spgraph: path:0: the graph has no vertices, so there is no source"
 
@@ -830,7 +830,7 @@ def test_bench_of_no_vertices(capsys, kind):
 @pytest.mark.parametrize("kind", ["compare", "scaling", "memory"])
 def test_bench_with_all_the_time_there_is(capsys, kind):
     code, out, err = call(capsys, "bench", kind, "path:9", "--algorithms", "bfs", "--repeat", "2", "--seconds", "inf",
-                          "--json")  # fmt: skip
+                          "--json", "--device", "cpu")  # fmt: skip
     assert code == 0, err
     found = read_strictly(out)
     assert found["arguments"]["seconds"] is None

@@ -11,7 +11,9 @@ scatters from its own entries into its columns, those of others included; the pa
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -32,13 +34,19 @@ from spgraph.exchange.whole import everywhere
 __all__ = ["mxv", "scattered_by"]
 
 
-def mxv(out: VectorParts, *args: Any, **how: Any) -> None:
-    """See the module docstring. An interrupt waits until all GPUs of this process have started the same."""
-    with held() if out.device.transport.direct else nullcontext():
-        _mxv(out, *args, **how)
+def _started_on_all(product: Callable) -> Callable:
+    """An interrupt waits until all GPUs of this process have started the same."""
+
+    @functools.wraps(product)
+    def run(out: VectorParts, *args: Any, **how: Any) -> None:
+        with held() if out.device.transport.direct else nullcontext():
+            product(out, *args, **how)
+
+    return run
 
 
-def _mxv(
+@_started_on_all
+def mxv(
     out: VectorParts,
     mask: Mask | None,
     accum,
