@@ -159,11 +159,9 @@ class Context:
 
     def __exit__(self, *_exc) -> None:
         stack = _stack()
-        place = len(stack) - 1
-        while stack[place] is not self:
-            place -= 1
-            if place <= 0:
-                raise InvalidObject("Context: it ends where it was not entered, or has ended already")
+        place = next((place for place in range(len(stack) - 1, 0, -1) if stack[place] is self), 0)
+        if not place:
+            raise InvalidObject("Context: it ends where it was not entered, or has ended already")
         del stack[place]
         before, guarded = _local.before.pop(place)
         for one in guarded:

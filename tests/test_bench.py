@@ -478,13 +478,14 @@ def test_a_graph_without_vertices_has_no_source():
         bench.compare(["path:0"], against=[], repeat=1, progress=False)
 
 
-def test_stderr_may_be_closed(monkeypatch):
+def test_stderr_may_be_closed(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", None)
     for shown in (None, False):
         with Progress(1, shown) as told:
             told.doing("a")
             told.done("b")
             told.step()
+    assert capsys.readouterr().out == ""
 
 
 def test_overhead_runs_the_same_text_on_both():

@@ -263,6 +263,9 @@ def test_a_context_ends_once():
         assert sg.context.current() is context
     with pytest.raises(sg.exceptions.InvalidObject, match="ends where it was not entered"):
         context.__exit__(None, None, None)
+    with pytest.raises(sg.exceptions.InvalidObject, match="ends where it was not entered"):
+        sg.context.DEFAULT.__exit__(None, None, None)
+    assert sg.context.current() is sg.context.DEFAULT
     thread_says = []
 
     def elsewhere():

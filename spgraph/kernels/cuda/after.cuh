@@ -177,11 +177,11 @@ constexpr int LOOKS = 1000;  // whether others have come, before it is left to a
 #else
 constexpr int LOOKS = 1;
 #endif
-enum { GIVEN = 1, NONE = 2 };
+enum { GIVEN = 1, UNLISTED = 2 };
 struct Report {
     u64 at;  // the step
     i64 count, edges, entries;
-    i64 list;  // GIVEN: it is where others need it; NONE: entries are bits
+    i64 list;  // GIVEN: it is where others need it; UNLISTED: entries are bits
 };
 struct Meeting {
     i64 parts, part;
@@ -244,7 +244,7 @@ struct Loop {
             report.count = own;
             report.edges = edges;
             report.entries = own_entries;
-            report.list = (gave ? GIVEN : 0) | (as_list ? 0 : NONE);
+            report.list = (gave ? GIVEN : 0) | (as_list ? 0 : UNLISTED);
             if (gave) poke(&there.given[0][here.part], now() + 1);
         }
         __threadfence_system();
@@ -276,7 +276,7 @@ struct Loop {
             edges = edges < 0 || reports[q].edges < 0 ? -1 : edges + reports[q].edges;
             entries += reports[q].entries;
             all = all && (reports[q].list & GIVEN);
-            if (reports[q].list & NONE) unlisted += reports[q].count;
+            if (reports[q].list & UNLISTED) unlisted += reports[q].count;
         }
         steps++;
         if (count == 0 || steps == most) turn = ENDED;
