@@ -15,6 +15,7 @@ import numpy as np
 from semirings import binary
 from spgraph.block import MatrixBlock, VectorBlock
 from spgraph.engine.mask import EMPTY_BITS, NO_MASK, MaskView
+from spgraph.engine.plan import rule_of
 from spgraph.engine.product import Filter
 from spgraph.engine.products_cuda import CudaProduct
 from spgraph.engine.queues_cuda import NO_THUNK, counts_edges
@@ -126,11 +127,14 @@ class Program:
 
 
 class Growth(Program):
-    """Of a search: a list is made, pushes, bits are cleared, and set, a push into a bitmap, pulls."""
+    """Of a search: a list is made, pushes, bits are cleared, and set, a push into a bitmap, pulls.
+
+    Where all is to be pushed, nothing is there that pulls need, A's other orientation neither.
+    """
 
     push_at, pushes, rounds = 1, 2, ROUNDS
 
-    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, semiring, flipped: bool,
+    def __init__(self, out: VectorBlock, A: MatrixBlock, transposed: bool, semiring, flipped: bool, direction: str,
                  counts: bool | None = None, **consts: Any):
         inner = A.rows if transposed else A.cols
         size = A.nrows if transposed else A.ncols
@@ -138,18 +142,22 @@ class Growth(Program):
         product = CudaProduct(out, None, NO_MASK, binary.first[out.dtype], False, A, transposed, u, semiring, flipped,
                               u, None, False, True)
         super().__init__(product, A, transposed)
-        rows, columns = A.oriented(not transposed), A.oriented(transposed)
-        self._columns, self._column_ids = _arrays(columns), product.ids(columns)  # to pull
+        rows, self._pulls = A.oriented(not transposed), direction != "push"
         device, dtype, self.reads_u = product.device, out.dtype, "u" in product.term.uses
+        chosen = rule_of(direction) | {key: value for key, value in consts.items() if key == "PARTED"}
+        consts |= chosen
         same = {"CHANGED": True, "C_FULL": False, "U_ISO": False, "READS_U": self.reads_u, **IN_LOOP, **consts}
-        parted = {key: value for key, value in consts.items() if key == "PARTED"}
-        self._make = None if parted else loop_kernel(device, "queue.make", VALUES=False)
-        self._kernels = [loop_kernel(device, f"queue.{name}", tuple(parted), **more, **parted)
+        self._make = None if "PARTED" in consts else loop_kernel(device, "queue.make", VALUES=False, **chosen)
+        self._kernels = [loop_kernel(device, f"queue.{name}", **more, **chosen)
                          for name, more in (("list", {"VALUES": False}), ("clear", {}), ("spread", {}))]
         for bitmap in (False, True):
             key = ("loop push", *product.key(rows), dtype, bitmap, *consts.items())
             self._kernels.append(product.kernel(key, "push.push_scatter", rows, dtype, GROWS=True, BITMAP=bitmap,
                                                 FILTER=False, NEXT=True, VALUES=False, **same))
+        if not self._pulls:
+            return
+        columns = A.oriented(transposed)
+        self._columns, self._column_ids = _arrays(columns), product.ids(columns)
         product.view = MaskView("sc", EMPTY_BITS, EMPTY_BITS, -1)
         if counts is None:
             counts = counts_edges(columns)
@@ -160,28 +168,32 @@ class Growth(Program):
 
     def fits(self, A: MatrixBlock, transposed: bool) -> bool:
         """See `Program`."""
-        return super().fits(A, transposed) and _same(A.oriented(transposed), self._columns)
+        return super().fits(A, transposed) and not (self._pulls and not _same(A.oriented(transposed), self._columns))
 
     def uses(self, loop: Any) -> list[Use]:
         """See `Program`."""
         lists, sums, bits, first, present, values, *_ = loop.changing()
         begin, indices, entries = self._rows
         none, size, words, many = EMPTY_BITS, loop.out.size, loop.apart // 16, self._many
-        listing, clear, spread, push, mark, pull = self._kernels
+        listing, clear, spread, push, mark, *pulls = self._kernels
         pushed = (sums, 0, begin, lists, values, indices, entries, none, none, present, values, bits, 1, lists, none,
                   sums, NO_THUNK, begin, *self._ids)
-        pulled = (*self._columns, bits, values, present, none, present, values, none, bits, none, *self._column_ids)
         pushing = Use(push, 0, pushed, 4 * many)
-        pulling = Use(pull, size, pulled, blocks_of(size, pull.section.blocks_per_sm * many))
+        spreading, pulling = [], []
+        if pulls:
+            pull = pulls[0]
+            pulled = (*self._columns, bits, values, present, none, present, values, none, bits, none, *self._column_ids)
+            spreading = [Use(spread, 0, (lists, bits), blocks_of(loop.room, 2 * many))]
+            pulling = [Use(pull, size, pulled, blocks_of(size, pull.section.blocks_per_sm * many))]
         return [
             Use(listing, size, (begin, bits, none, lists, none, sums), blocks_of(size // 16, 8 * many)),
             pushing,
             pushing,
             Use(clear, words, (bits,), blocks_of(words, 2 * many)),
-            Use(spread, 0, (lists, bits), blocks_of(loop.room, 2 * many)),
+            *spreading,
             Use(mark, 0, pushed, 4 * many),
-            pulling,
-            pulling,
+            *pulling,
+            *pulling,
             Use(self._make, 0, (begin, first, none, lists, none, sums, NO_THUNK), self._many),
         ]
 
@@ -235,7 +247,7 @@ def blocks_of(items: int, most: int) -> int:
 
 
 def loop_kernel(device: Any, name: str, kind: Any = None, ops: Any = None, **consts: Any) -> Any:
-    key = "loop", name, kind
+    key = "loop", name, kind, *consts.items()
     kernel = device.kernels.get(key)
     if kernel is None:
         kernel = device.kernels[key] = device.kernel(name, {**IN_LOOP, **consts}, ops or {})

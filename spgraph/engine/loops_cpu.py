@@ -55,7 +55,7 @@ def _suits(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, m
     """Whether a loop can be run here and now; if so, vectors lie in the matrix's order."""
     if u.format != "sparse" or not u.nvals or u.nvals * A.nvals > 2 * PARALLEL_WORK * A.nrows:
         return False
-    if _record.listener is not None or context.current().direction != "auto" or most == 0 or u is out:
+    if _record.listener is not None or context.current().direction not in ("auto", "push") or most == 0 or u is out:
         return False
     if not (A.width == 1 and not A.most and A.rows is A.cols and (transposed or A.has_transpose)):
         return False

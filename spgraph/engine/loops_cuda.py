@@ -5,15 +5,16 @@ own monoid, with u = what has changed, or the part of it that a selection accept
 a few (push into a list, push into a bitmap, pull) and, where u changes its form, one or two before; one of a relaxation
 is a push. The host starts all of them in turns, ahead of what it knows, as graphs; which of them has something to do, a
 word in the GPU's memory says, and the others end at once (kernels/cuda/after.cuh). So a level costs what its kernel
-costs, and some microseconds. What is next is chosen by the rule of `engine.plan.push_limit`, as the host does. A
-relaxation is left where so many edges leave u that pulling is cheaper.
+costs, and some microseconds. What is next is chosen by the rule of `engine.plan.push_limit`, as the host does, or as
+the context's direction says. A relaxation is left where so many edges leave u that pulling is cheaper.
 
 Data encoding: u is one of two lists with the running sums of row lengths, or one of two bitmaps; it has no values,
 since its entries are C's; where that is not known, a relaxation begins by comparing them. In a relaxation C's may have
 been lowered further by the time they are read; where the end depends on that it is not run so. C and u are taken as
-they are, and left as single products leave them. Memory of a search: 8 bytes a position (10 with 64-bit positions), and
-what is to be left if the number of iterations is limited: 2, and C's values once more; of a relaxation 2, and 24 (32)
-for each of as many entries as its lists may have: one a position, or a `ROOM_SHARE` of the matrix's if that is less.
+they are, and left as single products leave them. Memory of a search: 8 bytes a position (10 with 64-bit positions), if
+not costs choose 26 (34), and what is to be left if the number of iterations is limited: 2, and C's values once more;
+of a relaxation 2, and 24 (32) for each of as many entries as its lists may have: one a position, or a `ROOM_SHARE` of
+the matrix's if that is less and pulls may take over.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from spgraph.block.width import index_dtype
 from spgraph.engine.loop_programs_cuda import PUSHES, Growth, Lowering
 from spgraph.engine.loops import Done
 from spgraph.engine.operators import settles
-from spgraph.engine.plan import GPU_COSTS, push_limit
+from spgraph.engine.plan import GPU_COSTS, Costs, push_limit
 from spgraph.engine.product import Filter, expected_edges, occupied_rows
 from spgraph.engine.products_cuda import is_monotone
 from spgraph.engine.queues_cuda import pad
@@ -39,7 +40,7 @@ from spgraph.engine.steps_cuda import LONG_SHARE
 from spgraph.engine.vector_products import KEPT, edges_limit
 from spgraph.kernels.cuda.counts import COUNT_MASK, MOST_EDGES
 
-__all__ = ["Loop", "Relaxation", "Search", "grow", "relax"]
+__all__ = ["Loop", "Relaxation", "Search", "grow", "most_pushed", "relax"]
 
 ENDED, LISTING, CLEARING, CLEARING_MARKS, SPREADING, PUSHING, MARKING, PULLING, MAKING = range(9)  # as in after.cuh
 FEW = 128  # with the turn: few edges leave u
@@ -62,13 +63,15 @@ RISING_BITS = frozenset({"bitwise_and", "bitwise_or"})  # of Booleans
 def grow(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, semiring, flipped: bool, known: bool,
          most: int | None, value: Any = None) -> Done | None:
     """See `engine.loops.run_alone`, and with the `value` of u's entries `engine.loops.run_levels`."""
+    direction = context.current().direction
     if not (semiring.monoid.terminal_any and 0 < out.nvals < out.size and u.nvals < u.size
-            and A.has_transpose and (value is not None or u.dtype is out.dtype) and _suits(out, A, u, most)):
+            and (A.has_transpose or (transposed and direction == "push"))
+            and (value is not None or u.dtype is out.dtype) and _suits(out, A, u, most)):
         return None
-    key = "grow", semiring, transposed, flipped, out.dtype, index_dtype(out.size)
+    key = "grow", semiring, transposed, flipped, direction, out.dtype, index_dtype(out.size)
     program = A.steps.get(key)
     if program is None or not program.fits(A, transposed):
-        program = _keep(A, key, Growth(out, A, transposed, semiring, flipped))
+        program = _keep(A, key, Growth(out, A, transposed, semiring, flipped, direction))
     if program.reads_u and not known:
         return None
     return Search(program, out, A, transposed, u, value).run(most)
@@ -78,7 +81,7 @@ def relax(out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock, se
           most: int | None, accum, kept: Filter | None) -> Done | None:
     """See `engine.loops.run_alone`."""
     monoid = semiring.monoid
-    if most is not None or not _in_any_order(semiring):
+    if most is not None or context.current().direction == "pull" or not _in_any_order(semiring):
         return None
     if not ((known or not u.iso) and out.nvals and accum.key == monoid.binaryop.key and out.dtype == monoid.type.np_type
             and u.dtype is out.dtype and settles(monoid) and (kept is None or is_monotone(kept.op, monoid))
@@ -123,10 +126,19 @@ def _in_any_order(semiring) -> bool:
 
 def _most_listed(A: MatrixBlock, transposed: bool, size: int) -> tuple[int, int]:
     """Entries of a relaxation's lists, and edges beyond which it is left: to pull, or as a list might be too long."""
-    rows = occupied_rows(A, transposed)
-    few = int(min(push_limit(size, A.nvals, rows, False, 1, GPU_COSTS, rows), MOST_EDGES))
+    few = most_pushed(A, transposed, GPU_COSTS)
+    if context.current().direction == "push":
+        return size, few
     room = min(size, max(MOST_LISTED, A.nvals // ROOM_SHARE))
     return room, few if room == size else min(few, room)
+
+
+def most_pushed(A: Any, transposed: bool, costs: Costs) -> int:
+    """Edges beyond which a relaxation is to be pulled."""
+    if context.current().direction == "push":
+        return MOST_EDGES
+    rows = occupied_rows(A, transposed)
+    return int(min(push_limit(A.nrows, A.nvals, rows, False, 1, costs, rows), MOST_EDGES))
 
 
 def _keep(A: MatrixBlock, key: tuple, program: Any) -> Any:
@@ -139,7 +151,7 @@ def _keep(A: MatrixBlock, key: tuple, program: Any) -> Any:
 
 def _suits(out: VectorBlock, A: MatrixBlock, u: VectorBlock, most: int | None) -> bool:
     """Whether a loop can be run here and now; if so, vectors lie in the matrix's order."""
-    if _record.listener is not None or context.current().direction != "auto" or most == 0 or u is out:
+    if _record.listener is not None or most == 0 or u is out:
         return False
     if not (A.width == 1 and not A.most and A.rows is A.cols and u.nvals):
         return False
@@ -321,8 +333,9 @@ class Search(Loop):
 
     def __init__(self, program: Growth, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
                  value: Any):
+        by_costs = context.current().direction == "auto"  # that list no longer ones
         super().__init__(program, out.writable_bitmap(), A, transposed, u,
-                         max(out.size // LONG_SHARE, min(out.size, LEAST_ROOM)))
+                         max(out.size // LONG_SHARE, min(out.size, LEAST_ROOM)) if by_costs else out.size)
         self.value: Any = value
 
     def begin(self) -> int:
@@ -335,7 +348,8 @@ class Search(Loop):
         u.to_bitmap()
         self.device.copy_into(self.memory, self.begins[1], u.present)
         limit: Any = edges_limit(self.A, self.transposed, self.out.size - self.out.nvals, True, u, False, None, True)
-        return LISTING if listed and expected_edges(u, self.A, not self.transposed) <= limit else PULLING
+        pushes = limit is not None and expected_edges(u, self.A, not self.transposed) <= limit
+        return LISTING if listed and pushes else PULLING
 
     def write(self, entries: int) -> None:
         """See `Loop`."""

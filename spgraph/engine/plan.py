@@ -16,7 +16,7 @@ import math
 from functools import cache
 from typing import NamedTuple
 
-__all__ = ["CPU_COSTS", "GPU_COSTS", "Costs", "of_copies", "preset_limit", "push_limit"]
+__all__ = ["CPU_COSTS", "GPU_COSTS", "Costs", "of_copies", "preset_limit", "push_limit", "rule_of"]
 
 
 class Costs(NamedTuple):
@@ -130,3 +130,21 @@ def preset_limit(preset: str, rows: int, edges: int, allowed: int, frontier: int
     if pushed:
         return None if forward > backward * DO_A else math.inf
     return math.inf if forward < backward * DO_B else None
+
+
+FACTORS = {"push": (), "pull": (), "gap": (GAP_ALPHA, GAP_BETA), "gunrock": (DO_A, DO_B),
+           "lagraph": (LAGRAPH_ALPHA, LAGRAPH_BETA1, LAGRAPH_BETA2)}
+
+
+def rule_of(direction: str) -> dict[str, str]:
+    """The constants by which kernels of a loop choose as `direction` says (kernels/cuda/after.cuh); none for "auto".
+
+    Examples
+    --------
+    >>> rule_of("gap"), rule_of("push"), rule_of("auto")
+    ({'RULE': 'GAP', 'FACTORS': '15, 18'}, {'RULE': 'PUSHES', 'FACTORS': '0'}, {})
+    """
+    if direction == "auto":
+        return {}
+    name = {"push": "PUSHES", "pull": "PULLS"}.get(direction, direction.upper())
+    return {"RULE": name, "FACTORS": ", ".join(map(str, FACTORS[direction])) or "0"}

@@ -14,6 +14,7 @@ from spgraph.engine import loop_programs_cuda as alone
 from spgraph.engine.loop_programs_cuda import NO_THUNK
 from spgraph.engine.mask import EMPTY_BITS
 from spgraph.engine.parts.loop_rooms import Room
+from spgraph.engine.plan import rule_of
 from spgraph.engine.product import Filter
 
 __all__ = ["GATES", "PUSHES", "Growth", "Lowering"]
@@ -28,15 +29,15 @@ class _OfPart:
     room: Room
     _many: int
 
-    def _set_out(self, room: Room, dtype: Any) -> None:
+    def _set_out(self, room: Room, dtype: Any, direction: str = "auto") -> None:
         """`dtype` is that of values that come with u's entries; None: there are none."""
         self.room = room
         device, everything, valued = room.device, room.everything, dtype is not None
         self._valued = valued
-        self._give = alone.loop_kernel(device, "exchange.give_list",
-                                        ("parts", everything, dtype, room.sums.dtype), VALUES=valued,
-                                        ALL=everything, SUMS=C_TYPES[room.sums.dtype.name], **PARTED)
-        self._gate = alone.loop_kernel(device, "queue.gate", ("parts",), **PARTED)
+        chosen = PARTED | rule_of(direction)
+        self._give = alone.loop_kernel(device, "exchange.give_list", dtype, VALUES=valued, ALL=everything,
+                                        SUMS=C_TYPES[room.sums.dtype.name], **chosen)
+        self._gate = alone.loop_kernel(device, "queue.gate", **chosen)
 
     def _gate_and_give(self, loop: Any, lists: Any, first: Any, values: Any) -> tuple[Any, Any]:
         room, use, none = self.room, alone.Use, EMPTY_BITS
@@ -56,14 +57,16 @@ class _OfPart:
 class Growth(_OfPart, alone.Growth):
     """Of a search: gate, list, give and push, again, clear, spread, give bits, arrange, pull, clear marks, mark."""
 
-    def __init__(self, room: Room, out: VectorBlock, semiring: Any, flipped: bool, valued: bool, symmetric: bool):
-        super().__init__(out, room.block, False, semiring, flipped, symmetric, U_ISO=valued, **PARTED)
-        self._set_out(room, None)
+    def __init__(self, room: Room, out: VectorBlock, semiring: Any, flipped: bool, direction: str, valued: bool,
+                 symmetric: bool):
+        super().__init__(out, room.block, False, semiring, flipped, direction, symmetric, U_ISO=valued, **PARTED)
+        self._set_out(room, None, direction)
         device: Any = room.device
         self.value = device.xp.zeros(1, out.dtype)  # of all entries of u
-        self._give_bits = alone.loop_kernel(device, "exchange.give_all", ("parts",), VALUES=False, U_FULL=False,
-                                             LACKS=True, **PARTED)
-        self._arrange = alone.loop_kernel(device, "exchange.arrange", ("parts",), VALUES=False, LACKS=True, **PARTED)
+        if self._pulls:
+            same = {"VALUES": False, "LACKS": True, **PARTED, **rule_of(direction)}
+            self._give_bits = alone.loop_kernel(device, "exchange.give_all", U_FULL=False, **same)
+            self._arrange = alone.loop_kernel(device, "exchange.arrange", **same)
 
     def uses(self, loop: Any) -> list[Any]:
         """See `engine.loop_programs_cuda`."""
@@ -71,17 +74,26 @@ class Growth(_OfPart, alone.Growth):
         use, none, many, size, room = alone.Use, EMPTY_BITS, self._many, loop.out.size, self.room
         blocks, ncols, lent = alone.blocks_of, room.block.ncols, room.lent
         begin, indices, entries = self._rows
-        listing, clear, spread, push, mark, pull = self._kernels
+        listing, clear, spread, push, mark, *pulls = self._kernels
         pushed = (room.sums, 0, begin, room.columns, self.value, indices, entries, none, none, present, values, bits, 1,
                   lists, none, sums, NO_THUNK, room.leaving, *self._ids)
-        pulled = (*self._columns, room.bytes, self.value, present, none, present, values, none, bits, none,
-                  *self._column_ids)
         gate, give = self._gate_and_give(loop, lists, none, none)
         words = loop.apart // 16
         clearing = use(clear, words, (bits,), blocks(words, 2 * many))
-        given = (lent, room.lent_firsts, room.others, bits, none, none, room.to_bits)
-        arranged = (bits, none, size, room.own_at, room.ends, room.words, room.bits, room.bytes, none)
-        pushing = use(push, 0, pushed, 4 * many)
+        pushing, pulling = use(push, 0, pushed, 4 * many), []
+        if pulls:
+            pull = pulls[0]
+            given = (lent, room.lent_firsts, room.others, bits, none, none, room.to_bits)
+            arranged = (bits, none, size, room.own_at, room.ends, room.words, room.bits, room.bytes, none)
+            pulled = (*self._columns, room.bytes, self.value, present, none, present, values, none, bits, none,
+                      *self._column_ids)
+            pulling = [
+                clearing,
+                use(spread, 0, (lists, bits), blocks(loop.room, 2 * many)),
+                use(self._give_bits, lent.size, given, blocks(lent.size, 4 * many)),
+                use(self._arrange, ncols, arranged, blocks(ncols // 16, 4 * many)),
+                use(pull, size, pulled, blocks(size, pull.section.blocks_per_sm * many)),
+            ]
         return [
             gate,
             use(listing, size, (room.leaving, bits, none, lists, none, sums), blocks(size // 16, 8 * many)),
@@ -89,11 +101,7 @@ class Growth(_OfPart, alone.Growth):
             pushing,
             give,
             pushing,
-            clearing,
-            use(spread, 0, (lists, bits), blocks(loop.room, 2 * many)),
-            use(self._give_bits, lent.size, given, blocks(lent.size, 4 * many)),
-            use(self._arrange, ncols, arranged, blocks(ncols // 16, 4 * many)),
-            use(pull, size, pulled, blocks(size, pull.section.blocks_per_sm * many)),
+            *pulling,
             clearing,
             use(mark, 0, pushed, 4 * many),
         ]

@@ -30,7 +30,7 @@ from spgraph.engine.operators import settles
 from spgraph.engine.parts.loop_programs import GATES, PUSHES, Growth, Lowering
 from spgraph.engine.parts.loop_rooms import MOST_PARTS, Rooms, rooms_of
 from spgraph.engine.parts.products import scattered_by
-from spgraph.engine.plan import GPU_COSTS, push_limit
+from spgraph.engine.plan import GPU_COSTS
 from spgraph.engine.product import Filter, occupied_rows, term_of
 from spgraph.engine.products_cuda import is_monotone
 from spgraph.engine.queues_cuda import pad
@@ -64,13 +64,14 @@ def grow(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, sem
         if uses & {"a", "i", "k"} or dtype != out.dtype or known is None:
             return None
         single = known
-    key = "grow", semiring, flipped, out.dtype, single.size
+    direction = context.current().direction
+    key = "grow", semiring, flipped, direction, out.dtype, single.size
     together = border.loops.get(key)
     if together is None:
         symmetric = A.symmetric is True
         rooms = rooms_of(border, None, symmetric)
         together = _keep(border, key, rooms, [
-            Growth(room, piece, semiring, flipped, single.size > 0, symmetric)
+            Growth(room, piece, semiring, flipped, direction, single.size > 0, symmetric)
             for room, (_, piece) in zip(rooms.each, out.on_each())])
     loops = [_PartSearch(program, piece, own, single, value)
              for (_, piece), own, program in zip(out.on_each(), u.pieces, together.programs)]
@@ -81,6 +82,8 @@ def relax(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, se
           accum, kept: Filter | None) -> Done | None:
     """See `engine.loops.run_alone`."""
     monoid = semiring.monoid
+    if context.current().direction == "pull":
+        return None
     if not (accum.key == monoid.binaryop.key and out.dtype == monoid.type.np_type and u.dtype == out.dtype
             and settles(monoid) and (kept is None or is_monotone(kept.op, monoid))):
         return None
@@ -88,8 +91,7 @@ def relax(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, se
     border = _border(out, A, transposed, u, most, entries)
     if border is None:
         return None
-    rows = occupied_rows(A, transposed)
-    few = int(min(push_limit(out.size, A.nvals, rows, False, 1, GPU_COSTS, rows), MOST_EDGES))
+    few = loops_cuda.most_pushed(A, transposed, GPU_COSTS)
     if entries[0] * A.nvals / A.nrows > few:
         return None
     for _, piece in out.on_each():
@@ -124,7 +126,7 @@ def _border(out: VectorParts, A: MatrixParts, transposed: bool, u: VectorParts, 
     u and C have so many `entries`.
     """
     group = out.device
-    if _record.listener is not None or context.current().direction != "auto" or most == 0 or u is out:
+    if _record.listener is not None or most == 0 or u is out:
         return None
     if not (group.transport.direct and group.exchange() != "broadcast" and 1 < group.parts <= MOST_PARTS
             and len(set(group.devices)) == group.parts):

@@ -178,6 +178,9 @@ constexpr int LOOKS = 1000;  // whether others have come, before it is left to a
 constexpr int LOOKS = 1;
 #endif
 enum { GIVEN = 1, UNLISTED = 2 };
+#ifdef RULE
+enum { PUSHES, PULLS, GAP, LAGRAPH, GUNROCK };
+#endif
 struct Report {
     u64 at;  // the step
     i64 count, edges, entries;
@@ -217,6 +220,22 @@ struct Loop {
     DEVICE bool pays(double leaving, double of, double bits) const {
         return leaving * push + of * give + bits * listing <= limit() * push;
     }
+#ifdef RULE
+    // The same by RULE, whatever that costs: one direction, or what another system does (`preset_limit` in engine/plan.py).
+    DEVICE bool rules(double leaving, double of, bool listed) const {
+        constexpr double factors[] = {FACTORS};
+        constexpr int first = 0, second = sizeof factors > 8 ? 1 : 0, third = sizeof factors > 16 ? 2 : 0;
+        if (RULE == PUSHES || RULE == PULLS) return RULE == PUSHES;
+        const double mean = (double)stored / (double)n, allowed = (double)(n - entries);
+        if (RULE == GUNROCK) {
+            const double forward = of * mean, backward = allowed * (double)n / (double)(entries > 1 ? entries : 1);
+            return listed ? forward <= backward * factors[first] : forward < backward * factors[second];
+        }
+        const bool early = leaving <= allowed * mean / factors[first];
+        if (RULE == GAP) return listed ? early : of <= (double)n / factors[second];
+        return listed ? early && of <= (double)n / factors[second] : of < (double)n / factors[third];
+    }
+#endif
     DEVICE double expected() const {
         return edges >= 0 ? (double)edges : (double)count * ((double)stored / (double)(sources > 1 ? sources : 1));
     }
@@ -231,7 +250,11 @@ struct Loop {
         edges = leaving;
         poke(&at().ends[steps & 1], 0);
         const bool ahead = listed && steps + 1 != most
+#ifdef RULE
+            && rules((double)(leaving * at().parts), (double)(found * at().parts), true);
+#else
             && (few >= 0 ? leaving <= few : pays((double)(leaving * at().parts), (double)(found * at().parts), 0));
+#endif
         if (ahead && found) turn = GIVING_AHEAD;
         else announce(ahead);
     }
@@ -310,7 +333,11 @@ struct Loop {
     DEVICE void choose(bool listed) {
 #ifdef PARTED
         if (few >= 0) turn = edges <= few ? GIVING : ENDED;
+#ifdef RULE
+        else if (rules(expected(), (double)count, unlisted == 0)) turn = as_list ? GIVING : LISTING;
+#else
         else if (pays(expected(), (double)count, (double)unlisted)) turn = as_list ? GIVING : LISTING;
+#endif
         else turn = as_list ? CLEARING : GIVING_BITS;
         return;
 #endif
@@ -319,7 +346,11 @@ struct Loop {
             turn = edges <= few ? PUSHING : ENDED;
             return;
         }
+#ifdef RULE
+        const bool pushes = rules(expected(), (double)count, as_list);
+#else
         const bool pushes = pays(expected(), 0, listed ? 0 : (double)count) && (listed || count <= room);
+#endif
         if (!pushes) turn = as_list ? CLEARING : PULLING;
         else if (!listed) turn = LISTING;
         else turn = edges * LONG_SHARE >= n ? CLEARING_MARKS : PUSHING;
