@@ -14,7 +14,7 @@ from semirings.exceptions import InvalidValue, NoDevice
 from spgraph import _graphspec, context
 from spgraph._convert import to_size
 from spgraph._estimate_parts import PartsEstimate, chosen_duplicate, even_facts, matrix_facts
-from spgraph._estimate_sizes import VECTORS, csr_bytes, width_of
+from spgraph._estimate_sizes import LONG_LISTS, VECTORS, csr_bytes, width_of
 from spgraph._room import size_text
 from spgraph.kernels.cuda.sorting import build_peak
 from spgraph.kernels.memory import Memory
@@ -60,7 +60,8 @@ class Estimate:
         self.peak = max(self.graph, sorting(nrows, ncols, nvals, itemsize))
         if transpose:
             self.peak = max(self.peak, self.graph + self.transpose + _turning(ncols, nvals, itemsize, on_host))
-        self.vectors = {name: size * max(shape) for name, size in VECTORS.items()}
+        more = {} if on_host or context.current().direction == "auto" else LONG_LISTS
+        self.vectors = {name: (size + more.get(name, 0)) * max(shape) for name, size in VECTORS.items()}
         self._there = there
 
     @property

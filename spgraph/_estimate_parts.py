@@ -13,7 +13,7 @@ import numpy as np
 
 from semirings.exceptions import InvalidValue
 from spgraph import context
-from spgraph._estimate_sizes import IN_PARTS, PROXY, VECTORS, csr_bytes, width_of
+from spgraph._estimate_sizes import LONG_LISTS, PROXY, VECTORS, csr_bytes, width_of
 from spgraph._room import size_text
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.kernels.device import HOST
@@ -113,7 +113,7 @@ class PartsEstimate:
             entry = width_of(int(most)) + width_of(int(used.entries.max(initial=0)))  # a column and a running sum
             self.loops += (4 * entry + 2 * VALUE + 1) * columns + self.ghosts // 8
             self.loops += ID * used.rows if transpose else 0
-            more = IN_PARTS
+            more = LONG_LISTS
         own = np.maximum(facts.rows, facts.cols)
         self.vectors = {name: (size + more.get(name, 0)) * own + PROXY[name] * self.ghosts
                         for name, size in VECTORS.items()}  # fmt: skip

@@ -72,16 +72,18 @@ def test_transposing(used, edges, dtype):
     assert 0.85 <= found.peak / held <= 2
 
 
+@pytest.mark.parametrize("direction", ["auto", "push", "gap"])
 @pytest.mark.parametrize("weights", ["int", "uniform"])
 @pytest.mark.parametrize("name", ["bfs", "bfs_parents", "sssp", "pagerank"])
-def test_vectors(used, name, weights):
+def test_vectors(used, name, weights, direction):
     n = 1 << 14
     A = sg.generators.uniform(n, 16, weights=weights, seed=1)
     arguments = () if name == "pagerank" else (0,)
     call = getattr(sg.algorithms, name)
-    held, _ = used.peak(lambda: call(A, *arguments))
-    bound = sg.estimate(A).vectors[name]
-    assert bound == sg.estimate("uniform:14").vectors[name]
+    with sg.Context(direction=direction):
+        held, _ = used.peak(lambda: call(A, *arguments))
+        bound = sg.estimate(A).vectors[name]
+        assert bound == sg.estimate("uniform:14").vectors[name]
     assert held <= bound <= 4 * held
 
 
@@ -225,8 +227,8 @@ def test_loops_between_gpus(emulated, duplicate, weights):
 
     with sg.Context(group_of(tuple(spread(emulated, 2))), partition="random", duplicate=duplicate):
         A = sg.generators.uniform(1 << 14, 16, weights=weights, seed=1)
-        for direction in ("push", "pull"):  # makes what single products need
-            with sg.Context(direction=direction):
+        for direction in ("push", "pull"):  # makes what single products need, of which a traced loop consists
+            with sg.Context(direction=direction), sg.trace():
                 sg.algorithms.bfs(A, 0)
                 sg.algorithms.sssp(A, 0)
         gc.collect()  # what other tests have left

@@ -908,14 +908,6 @@ def test_a_relaxation_that_widens_is_left(cuda, monkeypatch, alone):
     assert 0 < sum(step > 0 for step in alone) < len(alone)
 
 
-@pytest.mark.parametrize("direction", ["push", "pull", "gap"])
-def test_a_direction_that_is_asked_for_is_taken(cuda, alone, direction):
-    with sg.Context(cuda, direction=direction):
-        A = GRAPHS["rmat"]()
-        assert sg.algorithms.bfs(A, 5).isequal(sg.algorithms.bfs(A, 5))
-    assert set(alone) == {0}
-
-
 def test_traces_see_every_superstep(cuda, alone):
     with sg.Context(cuda):
         A = GRAPHS["grid"]()

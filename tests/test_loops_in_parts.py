@@ -419,7 +419,7 @@ def test_relaxations_from_anything(cuda, alone, start):
 
 
 def test_relaxations_that_many_edges_leave_go_on_by_pulls(cuda, monkeypatch, alone):
-    monkeypatch.setattr(parts_loops, "push_limit", lambda *_: 40.0)
+    monkeypatch.setattr(loops_cuda, "push_limit", lambda *_: 40.0)
     with sg.Context("cpu"):
         A = weighted(sg.generators.grid(20, 20), "INT64")
         wanted = sg.algorithms.sssp(A, 0).to_dict()
