@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import numpy as np
@@ -11,8 +12,10 @@ import spgraph as sg
 from spgraph import bench
 from spgraph.bench import _memory
 from spgraph.cli import main
-from spgraph.engine import loops_cpu, products_cpu, queues_cuda, scatters
+from spgraph.engine import loops_cpu, loops_cuda, products_cpu, queues_cuda, scatters
+from spgraph.engine.parts import loops as parts_loops
 from spgraph.exceptions import InvalidValue, OutOfMemory
+from spgraph.exchange import group_of
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +26,8 @@ def on_the_cpu():
 
 def hooks():
     found = scatters.found, products_cpu.found
-    return queues_cuda.room, *found, scatters.gathered, products_cpu.gathered, loops_cpu.gathered
+    alone = loops_cuda.grow, loops_cuda.relax, parts_loops.grow, parts_loops.relax
+    return queues_cuda.room, *found, scatters.gathered, products_cpu.gathered, loops_cpu.gathered, *alone
 
 
 @pytest.mark.one_device("makes parts of its own; what they send would hide what lists take")
@@ -41,6 +45,32 @@ def test_more_room_takes_more_memory_and_changes_no_answer(devices):
         assert 0 < just_enough < fixed < maximum
     assert all(len(row.times) == 2 and row.median > 0 for row in result.rows)
     assert hooks() == before
+
+
+@pytest.mark.parametrize("algorithm", ["bfs_push", "bfs", "sssp"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_loops_of_gpus_have_the_room_that_is_asked_for(emulated, monkeypatch, algorithm, count):
+    """Product by product, so that there is a list for each."""
+    from emulator.device import emulated_device
+
+    device = emulated if count == 1 else group_of(tuple(emulated_device(number) for number in range(count)))
+    rooms, real = {policy: [] for policy in _memory.POLICIES}, _memory._room_for
+
+    @contextlib.contextmanager
+    def noted(policy, A):
+        with real(policy, A):
+            made = queues_cuda.room
+            with monkeypatch.context() as patch:
+                patch.setattr(queues_cuda, "room", lambda *args: rooms[policy].append(made(*args)) or rooms[policy][-1])
+                yield
+
+    monkeypatch.setattr(_memory, "_room_for", noted)
+    with sg.Context(device):
+        before = hooks()
+        assert bench.memory(["grid:6"], algorithms=[algorithm], repeat=1, progress=False).wrong == []
+        assert hooks() == before
+    just_enough, fixed, maximum = (sum(rooms[policy]) for policy in _memory.POLICIES)
+    assert 0 < just_enough < fixed < maximum
 
 
 @pytest.mark.parametrize("policy", _memory.POLICIES)
@@ -67,7 +97,7 @@ def test_lists_on_a_gpu_have_the_room_that_is_asked_for(emulated, monkeypatch):
             rooms.append((found.indices.size, min(size, edges), size, A.nvals))
 
     monkeypatch.setattr(queues_cuda.Found, "__init__", init)
-    with sg.Context(emulated, direction="push"):
+    with sg.Context(emulated, direction="push"), _memory._product_by_product():
         A = sg.generators.grid(5)
         wanted = sg.algorithms.bfs(A, 0)
         for place, policy in enumerate(_memory.POLICIES, 1):
@@ -104,6 +134,7 @@ def test_another_answer_is_wrong(monkeypatch):
         if policy == "fixed":
             monkeypatch.setattr(scatters, "gathered", shifted)
             monkeypatch.setattr(products_cpu, "gathered", shifted)
+            monkeypatch.setattr(loops_cpu, "gathered", shifted)
             return room_for("just enough", A)
         return room_for(policy, A)
 

@@ -4,7 +4,8 @@ Method: the engine counts the edges of a frontier before it pushes, and gives th
 entries, on the CPU exactly as many as there are ("just enough"). This benchmark lets it give each list room for all
 vertices instead ("fixed") or for all stored edges ("maximum"), which need no counting, and measures the most that is
 held beyond the graph (a hook on CuPy's pool, of several GPUs the largest; tracemalloc on the CPU) and the time. Only
-lists that a push makes are different. On the CPU its scratch has the size of the vertices anyhow, and betweenness
+lists that a push makes are different. Loops that a GPU runs by itself have two lists for all vertices, whatever leaves
+them, so that here they run product by product. On the CPU its scratch has the size of the vertices anyhow, and betweenness
 keeps lists (one a level) where it goes source by source, on graphs of more than 2^16 vertices.
 """
 
@@ -30,7 +31,8 @@ from spgraph.bench._progress import Progress
 from spgraph.bench._saved import described
 from spgraph.bench._table import memory_table
 from spgraph.context import Context
-from spgraph.engine import loops_cpu, products_cpu, queues_cuda, scatters
+from spgraph.engine import loops_cpu, loops_cuda, products_cpu, queues_cuda, scatters
+from spgraph.engine.parts import loops as parts_loops
 from spgraph.exceptions import InvalidValue, OutOfMemory
 from spgraph.kernels.cpu._threads import threads
 from spgraph.kernels.device import Device
@@ -160,7 +162,8 @@ def memory(
             for algorithm in algorithms:
                 plain, direction = directed(algorithm)
                 problem = Problem(name, plain, A, starts, choose_dtype(plain, A, dtype), threads())
-                with Context(device, direction=direction, jit="always"):  # a compiler's memory is not the lists'
+                # a compiler's memory is not the lists'
+                with Context(device, direction=direction, jit="always"), _product_by_product():
                     rows = _measured(problem, algorithm, repeat, seconds, result.wrong, told)
                 result.rows += rows
                 shown = ", ".join(f"{row.policy} {_megabytes(row.peak)}" for row in rows)
@@ -206,6 +209,20 @@ def _measured(problem: Problem, algorithm: str, repeat: int, seconds: float, wro
                 with _room_for(row.policy, problem.graph):
                     row.times.append(clock(text.run, argument, device.synchronize)[0])
     return rows
+
+
+@contextmanager
+def _product_by_product() -> Iterator[None]:
+    """GPUs leave all products of loops to the host."""
+    names = [(module, name) for module in (loops_cuda, parts_loops) for name in ("grow", "relax")]
+    before = [getattr(module, name) for module, name in names]
+    for module, name in names:
+        setattr(module, name, lambda *_: None)
+    try:
+        yield
+    finally:
+        for (module, name), real in zip(names, before):
+            setattr(module, name, real)
 
 
 @contextmanager
