@@ -114,7 +114,7 @@ def test_searches(cuda, alone, graph, direction, count):
             assert all(found[v] == v if v == source else wanted[found[v]] + 1 == level for v, level in wanted.items())
     depth = max(wanted.values())
     levels = depth + 1
-    if count == 1:  # the first product is the host's, since u's values must be known to be C's; of a star it is the last
+    if count == 1:  # the first product is the host's, since u's values must be known to be C's; a star's is the last
         levels = 0 if graph == "star" else depth
     assert sum(alone()) == 2 * (levels + depth + 1)
 

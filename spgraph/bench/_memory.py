@@ -4,9 +4,9 @@ Method: the engine counts the edges of a frontier before it pushes, and gives th
 entries, on the CPU exactly as many as there are ("just enough"). This benchmark lets it give each list room for all
 vertices instead ("fixed") or for all stored edges ("maximum"), which need no counting, and measures the most that is
 held beyond the graph (a hook on CuPy's pool, of several GPUs the largest; tracemalloc on the CPU) and the time. Only
-lists that a push makes are different. Loops that a GPU runs by itself have two lists for all vertices, whatever leaves
-them, so that here they run product by product. On the CPU its scratch has the size of the vertices anyhow, and betweenness
-keeps lists (one a level) where it goes source by source, on graphs of more than 2^16 vertices.
+lists that a push makes are different. Loops that a device runs by itself have two lists for all vertices, whatever
+they hold, so that here all run product by product. On the CPU its scratch has the size of the vertices anyhow, and
+betweenness keeps lists (one a level) where it goes source by source, on graphs of more than 2^16 vertices.
 """
 
 from __future__ import annotations
@@ -213,8 +213,8 @@ def _measured(problem: Problem, algorithm: str, repeat: int, seconds: float, wro
 
 @contextmanager
 def _product_by_product() -> Iterator[None]:
-    """GPUs leave all products of loops to the host."""
-    names = [(module, name) for module in (loops_cuda, parts_loops) for name in ("grow", "relax")]
+    """No device runs loops by itself."""
+    names = [(module, name) for module in (loops_cpu, loops_cuda, parts_loops) for name in ("grow", "relax")]
     before = [getattr(module, name) for module, name in names]
     for module, name in names:
         setattr(module, name, lambda *_: None)
@@ -251,13 +251,13 @@ def _room_for(policy: str, A: Matrix) -> Iterator[None]:
 
     before: tuple[Any, ...] = queues_cuda.room, scatters.gathered, scatters.found
     queues_cuda.room = on_gpu  # type: ignore[assignment]
-    scatters.gathered = products_cpu.gathered = loops_cpu.gathered = gathered
+    scatters.gathered = products_cpu.gathered = gathered
     scatters.found = products_cpu.found = found
     try:
         yield
     finally:
         queues_cuda.room = before[0]
-        scatters.gathered = products_cpu.gathered = loops_cpu.gathered = before[1]
+        scatters.gathered = products_cpu.gathered = before[1]
         scatters.found = products_cpu.found = before[2]
 
 
