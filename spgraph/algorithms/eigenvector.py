@@ -62,7 +62,8 @@ def eigenvector_centrality(A, max_iter: int = 100, tol: float = 1e-6, *, nstart=
     array([0.707, 0.354, 0.354, 0.354, 0.354])
     """
     n, dtype = A.nrows, as_float("eigenvector_centrality", dtype)
-    stop = Stop("eigenvector_centrality", n, max_iter, tol, n, fail_on_nonconvergence)
+    stop = Stop("eigenvector_centrality", n, max_iter, tol, n, fail_on_nonconvergence,
+                f"; are sums of weights finite as {dtype}?")
     if weighted:
         check_not_nan("eigenvector_centrality", A)
     follow, _ = along_edges(A, weighted, dtype)

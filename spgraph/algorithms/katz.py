@@ -68,7 +68,7 @@ def katz_centrality(A, alpha: float = 0.1, beta=1.0, *, max_iter: int = 1000, to
     most = float(np.finfo(dtype).max)
     alpha = as_number("katz_centrality", "alpha", alpha, -most, most, f"a finite {dtype}")
     stop = Stop("katz_centrality", n, max_iter, tol, n, fail_on_nonconvergence,
-                "; alpha must be less than 1 / the largest eigenvalue of A")
+                f" as {dtype}; alpha must be less than 1 / the largest eigenvalue of A")
     if weighted:
         check_not_nan("katz_centrality", A)
     follow, _ = along_edges(A, weighted, dtype)
