@@ -7,8 +7,31 @@ from typing import Any
 
 import numpy as np
 import pytest
+from devices import gpus
 
-__all__ = ["in_any_order", "interrupt", "level_by_level", "steps_alone"]
+import spgraph as sg
+from spgraph import context
+
+__all__ = ["devices", "directed", "in_any_order", "interrupt", "level_by_level", "searched", "steps_alone"]
+
+
+def devices(one: Any, count: int) -> tuple:
+    """So many GPUs, or emulated ones, as `one` is; skips where there are fewer."""
+    if one.name.startswith("emulated"):
+        from emulator.device import emulated_device
+
+        return tuple(emulated_device(number) for number in range(count))
+    if gpus(one) < count:
+        pytest.skip(f"there are {gpus(one)} GPUs, not {count}")
+    return tuple(context.find_device(f"cuda:{number}", "--devices") for number in range(count))
+
+
+def directed(scale: int, degree: int, seed: int) -> Any:
+    """A graph of random arcs, self-loops among them."""
+    rng = np.random.default_rng(seed)
+    n = 1 << scale
+    rows, cols = rng.integers(0, n, (2, n * degree))
+    return sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n, dup_op=sg.binary.any)
 
 
 def steps_alone(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[int]:
@@ -36,6 +59,16 @@ def level_by_level(A: Any, w: Any, near: Any, op: Any, most: int | None = None) 
         count += 1
         if near.nvals == 0 or count == most:
             return count
+
+
+def searched(A: Any, w: Any, near: Any, op: Any, most: int | None = None) -> int:
+    """The same by a loop that is recorded."""
+    with sg.loop() as loop:
+        w(~w.S, changed=near) << near.vxm(A, op)
+        loop.until(near.nvals == 0)
+        if most is not None:
+            loop.until(loop.count == most)
+    return loop.count
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, look: int) -> list[int]:

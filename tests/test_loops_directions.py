@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from devices import gpus
-from looping import interrupt, level_by_level, steps_alone
+from looping import devices, directed, interrupt, level_by_level, searched, steps_alone
 
 import spgraph as sg
-from spgraph import binary, context, semiring
+from spgraph import binary, semiring
 from spgraph.algorithms.bfs import any_next
 from spgraph.engine import loops_cpu, loops_cuda
 from spgraph.engine.parts import loops as parts_loops
@@ -21,13 +20,6 @@ PRESETS = DIRECTIONS[2:]
 MOST_SPREAD = ["star", "rmat", "by degree", "uniform"]
 
 
-def directed(scale, degree, seed):
-    rng = np.random.default_rng(seed)
-    n = 1 << scale
-    rows, cols = rng.integers(0, n, (2, n * degree))
-    return sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n, dup_op=binary.any)
-
-
 GRAPHS = {
     "path": lambda: sg.generators.path(200),
     "grid": lambda: sg.generators.grid(14, 13),
@@ -37,16 +29,6 @@ GRAPHS = {
     "uniform": lambda: sg.generators.uniform(3001, 6, seed=7),
     "directed": lambda: directed(9, 4, 5),
 }
-
-
-def devices(one, count):
-    if one.name.startswith("emulated"):
-        from emulator.device import emulated_device
-
-        return tuple(emulated_device(number) for number in range(count))
-    if gpus(one) < count:
-        pytest.skip(f"there are {gpus(one)} GPUs, not {count}")
-    return tuple(context.find_device(f"cuda:{number}", "--devices") for number in range(count))
 
 
 def on(one, count):
@@ -71,13 +53,12 @@ def both_ways(A):
     return A
 
 
-def searched(A, w, near, op, most=None):
-    with sg.loop() as loop:
-        w(~w.S, changed=near) << near.vxm(A, op)
-        loop.until(near.nvals == 0)
-        if most is not None:
-            loop.until(loop.count == most)
-    return loop.count
+def levels_of(graph):
+    """The vertex with most edges, and the levels from it, as the CPU has them."""
+    with sg.Context("cpu"):
+        A = GRAPHS[graph]()
+        source = busiest(A)
+        return source, sg.algorithms.bfs(A, source).to_dict()
 
 
 def relaxed(A, source):
@@ -101,10 +82,7 @@ def weighted(A):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_searches(cuda, alone, graph, direction, count):
-    with sg.Context("cpu"):
-        A = GRAPHS[graph]()
-        source = busiest(A)
-        wanted = sg.algorithms.bfs(A, source).to_dict()
+    source, wanted = levels_of(graph)
     with sg.Context(**on(cuda, count), direction=direction):
         A = both_ways(GRAPHS[graph]())
         for _ in range(2):  # the second one takes what the first one has made
@@ -144,10 +122,7 @@ def test_what_is_left_over(cuda, alone, graph, direction, most, count):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("graph", MOST_SPREAD)
 def test_levels_as_graphblas_has_them(cuda, alone, graph, direction, count):
-    with sg.Context("cpu"):
-        A = GRAPHS[graph]()
-        source = busiest(A)
-        wanted = sg.algorithms.bfs(A, source).to_dict()
+    source, wanted = levels_of(graph)
     with sg.Context(**on(cuda, count), direction=direction):
         A = both_ways(GRAPHS[graph]())
         level, near = sg.Vector("INT64", A.nrows), sg.Vector.from_coo([source], True, size=A.nrows)
@@ -311,10 +286,7 @@ def test_relaxations_in_other_directions(cuda, alone, direction, count):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("look", [1, 2, 3, 5])
 def test_searches_that_are_interrupted_can_go_on(cuda, monkeypatch, direction, look, count):
-    with sg.Context("cpu"):
-        A = GRAPHS["by degree"]()
-        source = busiest(A)
-        wanted = sg.algorithms.bfs(A, source).to_dict()
+    source, wanted = levels_of("by degree")
     with sg.Context(**on(cuda, count), direction=direction):
         A = both_ways(GRAPHS["by degree"]())
         sg.algorithms.bfs(A, source)

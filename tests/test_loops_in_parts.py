@@ -4,11 +4,10 @@ import contextlib
 
 import numpy as np
 import pytest
-from devices import gpus
-from looping import in_any_order, interrupt, level_by_level, steps_alone
+from looping import devices, directed, in_any_order, interrupt, level_by_level, searched, steps_alone
 
 import spgraph as sg
-from spgraph import binary, context, select, semiring
+from spgraph import binary, select, semiring
 from spgraph.algorithms.bfs import any_next
 from spgraph.engine import loop_programs_cuda, loops_cuda
 from spgraph.engine.parts import loops as parts_loops
@@ -16,14 +15,6 @@ from spgraph.engine.vector_products import KEPT
 from spgraph.exchange import group_of
 from spgraph.exchange.border import sharing_of
 from spgraph.kernels.cuda.launch import Pending
-
-
-def directed(scale, degree, seed):
-    rng = np.random.default_rng(seed)
-    n = 1 << scale
-    rows, cols = rng.integers(0, n, (2, n * degree))
-    return sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n, dup_op=sg.binary.any)
-
 
 GRAPHS = {
     "path": lambda: sg.generators.path(60),
@@ -36,16 +27,6 @@ GRAPHS = {
 COSTS = {"as they are": {}, "of pulls low": {"start": 0.0, "look": 0.0, "bits": 0.0}, "of pulls high": {"start": 1e9}}
 OPERATORS = {"secondi": semiring.any_secondi, "firstj": semiring.any_firstj, "next": any_next,
              "pair": semiring.any_pair}
-
-
-def devices(one, count):
-    if one.name.startswith("emulated"):
-        from emulator.device import emulated_device
-
-        return tuple(emulated_device(number) for number in range(count))
-    if gpus(one) < count:
-        pytest.skip(f"there are {gpus(one)} GPUs, not {count}")
-    return tuple(context.find_device(f"cuda:{number}", "--devices") for number in range(count))
 
 
 @pytest.fixture
@@ -67,15 +48,6 @@ def made(graph, order="natural"):
     if A.symmetric is not True:
         A._block.oriented(True)
     return A, source
-
-
-def searched(A, w, near, op, most=None):
-    with sg.loop() as loop:
-        w(~w.S, changed=near) << near.vxm(A, op)
-        loop.until(near.nvals == 0)
-        if most is not None:
-            loop.until(loop.count == most)
-    return loop.count
 
 
 def levelled(A, level, near, most=None, by_rows=True):
