@@ -24,6 +24,7 @@ import spgraph as sg
 from semirings.dtypes import lookup_dtype
 from spgraph import unary
 from spgraph.engine import products_cuda
+from spgraph.exchange import group_of
 from spgraph.kernels.cuda import assemble
 from spgraph.kernels.cuda.launch import CudaKernel
 
@@ -208,6 +209,33 @@ def test_nvrtc_compiles_clusters(emulated, monkeypatch, dtype, architecture):
     A.mxv(u, "plus_times").new()
     of_clusters = [text for text in texts if "#define CLUSTER 2\n" in text]
     assert [compiled(text, architecture) for text in of_clusters] == [""]
+
+
+@gpp
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("direction", ["push", "pull", "gap", "lagraph", "gunrock"])
+def test_nvrtc_compiles_loops_in_any_direction(emulated, monkeypatch, direction, count):
+    """As they are on one GPU, and in parts."""
+    from emulator.device import emulated_device
+
+    devices = tuple(emulated_device(number) for number in range(count))
+    for device in devices:
+        device.kernels.clear()
+    texts, make = [], CudaKernel.text
+
+    def noted(kernel, args):
+        texts.append(make(kernel, args))
+        return texts[-1]
+
+    monkeypatch.setattr(CudaKernel, "text", noted)
+    with sg.Context(group_of(devices) if count > 1 else emulated, direction=direction):
+        A = sg.generators.grid(20)
+        for _ in range(2):
+            assert sg.algorithms.bfs(A, 0).nvals == 400
+    ruled = [text for text in texts if "#define RULE " in text]
+    assert len(ruled) >= 5
+    for text in ruled:
+        assert compiled(text, "sm_90") == ""
 
 
 OPERATORS = typed(*FUNCTION_KINDS)
