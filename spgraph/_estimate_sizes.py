@@ -8,7 +8,7 @@ from spgraph.kernels.cpu._pieces import narrow
 
 __all__ = ["LONG_LISTS", "PROXY", "VECTORS", "csr_bytes", "width_of"]
 
-VECTORS = {"bfs": 20, "bfs_parents": 50, "sssp": 64, "pagerank": 72}  # bytes per vertex at most, results included
+VECTORS = {"bfs": 24, "bfs_parents": 50, "sssp": 64, "pagerank": 72}  # bytes per vertex at most, results included
 LONG_LISTS = {"bfs": 20}  # more than these, on GPUs whose loops list all vertices: in parts, or not by costs
 PROXY = {"bfs": 2, "bfs_parents": 17, "sssp": 8, "pagerank": 16}  # more per vertex of others that a part has a proxy of
 

@@ -186,12 +186,12 @@ class Choice(NamedTuple):
     stored: int
 
 
-PUSHES, PULLS = {1, 3, 5, 6, 11, 13, 16}, {2, 4, 7, 12, 14, 15}  # turns, as in after.cuh
+PUSHES, PULLS, BEGINS = {1, 3, 5, 6, 11, 13, 16}, {2, 4, 7, 12, 14, 15}, {8, 9}  # turns, as in after.cuh
 
 
 @pytest.fixture
 def choices(emulated, monkeypatch):
-    """What loops on emulated GPUs choose after each product, by the words of their state."""
+    """What loops on emulated GPUs choose at the beginning and after each product, by the words of their state."""
     from emulator.device import EmulatedDevice
 
     found, start = [], EmulatedDevice.start_graph
@@ -199,12 +199,12 @@ def choices(emulated, monkeypatch):
     def started(device, graph):
         for launch in graph:
             state = (ctypes.c_int64 * 25).from_address(launch[3][1])
-            before = state[7]
+            began, before = state[0] not in BEGINS, state[7]
             launches = device.counters.launches
             start(device, [launch])
             device.counters.launches = launches
             turn, as_list, count, edges, entries, steps = (state[k] for k in (0, 3, 4, 5, 6, 7))
-            if steps != before and turn:
+            if (steps != before and turn) or (not began and turn not in BEGINS):
                 n, stored, sources = state[11], state[12], state[14]
                 listed = not state[24] if state[21] else bool(as_list)
                 leaving = edges if edges >= 0 else count * stored / sources
@@ -241,6 +241,33 @@ def test_rules_are_those_of_the_host(emulated, choices, direction, count):
         limit = preset_limit(direction, choice.n, choice.stored, choice.allowed, choice.count, choice.listed)
         assert choice.pushes == (limit is not None and choice.edges <= limit), choice
     assert {(choice.pushes, choice.listed) for choice in choices} >= {(True, True), (False, True), (False, False)}
+
+
+def test_exactly_as_many_edges_as_a_rule_allows_are_pushed(emulated, choices):
+    """100 of 130 vertices are left, and 1,196 edges: 115 is an eighth of theirs, if that is not rounded on the way."""
+    degrees = [12] * 5 + [11] * 5 + [100] * 10 + [81]
+    rows = np.repeat(np.arange(len(degrees)), degrees)
+    cols = np.concatenate([np.arange(130 - degree, 130) for degree in degrees])
+    with sg.Context(emulated, direction="lagraph"):
+        A = both_ways(sg.Matrix.from_coo(rows, cols, True, nrows=130, ncols=130))
+        w, near = sg.Vector.from_coo(np.arange(30), 1, size=130), sg.Vector.from_coo(np.arange(10), 1, size=130)
+        assert searched(A, w, near, semiring.any_pair, 1) == 1
+    first = choices[0]
+    assert (first.n, first.stored, first.allowed, first.count, first.listed) == (130, 1196, 100, 10, True)
+    assert preset_limit("lagraph", 130, 1196, 100, 10, True) == 115
+    assert first.pushes
+
+
+def test_a_bitmap_without_entries_is_no_reason_to_pull(emulated):
+    """Entries of all parts are in lists, whatever a part without any has."""
+    with sg.Context(**on(emulated, 2) | {"partition": "contiguous"}):
+        u = sg.Vector.from_coo([1, 2], 1, size=100)
+        pieces = u._block.pieces
+        pieces[1].to_bitmap()
+        assert [piece.format for piece in pieces] == ["sparse", "bitmap"]
+        assert u._block.listed
+        pieces[0].to_bitmap()
+        assert not u._block.listed
 
 
 # ---- relaxations ------------------------------------------------------------------------

@@ -90,10 +90,10 @@ class VectorParts(Parts):
 
     @property
     def listed(self) -> bool:
-        """Whether all parts are stored as lists."""
+        """Whether all entries are stored in lists."""
         if self._whole is not None:
             return self._whole.format == "sparse"
-        return all(self.device.transport.gather([piece.format == "sparse" for piece in self.pieces]))
+        return all(self.device.transport.gather([piece.listed or not piece.nvals for piece in self.pieces]))
 
     @property
     def counts(self) -> tuple[int, int]:

@@ -226,14 +226,14 @@ struct Loop {
         constexpr double factors[] = {FACTORS};
         constexpr int first = 0, second = sizeof factors > 8 ? 1 : 0, third = sizeof factors > 16 ? 2 : 0;
         if (RULE == PUSHES || RULE == PULLS) return RULE == PUSHES;
-        const double mean = (double)stored / (double)n, allowed = (double)(n - entries);
+        const double all = (double)stored, rows = (double)n, allowed = (double)(n - entries);
         if (RULE == GUNROCK) {
-            const double forward = of * mean, backward = allowed * (double)n / (double)(entries > 1 ? entries : 1);
+            const double forward = of * all / rows, backward = allowed * rows / (double)(entries > 1 ? entries : 1);
             return listed ? forward <= backward * factors[first] : forward < backward * factors[second];
         }
-        const bool early = leaving <= allowed * mean / factors[first];
-        if (RULE == GAP) return listed ? early : of <= (double)n / factors[second];
-        return listed ? early && of <= (double)n / factors[second] : of < (double)n / factors[third];
+        const bool early = leaving <= allowed * all / rows / factors[first];
+        if (RULE == GAP) return listed ? early : of <= rows / factors[second];
+        return listed ? early && of <= rows / factors[second] : of < rows / factors[third];
     }
 #endif
     DEVICE double expected() const {
