@@ -356,6 +356,7 @@ def test_a_forked_child_is_told(card):
     assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0
 
 
+@pytest.mark.one_device("is about which GPU is CUDA's current one")
 def test_the_second_card(card):
     """Objects of another GPU than CUDA's current one, which stays what it was."""
     import cupy
