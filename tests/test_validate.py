@@ -290,6 +290,20 @@ def test_a_list_of_edges_is_judged_as_its_graph(edges, source, data):
     assert validate_bfs(listed(edges), source, parent, level).edges == sum(parent[u] >= 0 for u, _, _ in edges)
 
 
+def test_a_duplicate_that_is_too_heavy_hides_no_lighter_one():
+    """Of parallel edges the lightest counts: that the distance fits another one breaks both rules, as without that."""
+    edges = [(0, 1, 1), (0, 1, 0), (1, 2, 4)]
+    dist, tree = [0, 1, 5, *[-1] * (N - 3)], [0, 0, 1, *[-1] * (N - 3)]
+    for parent in ((tree,), ()):
+        mine = validate_sssp(listed(edges), 0, dist, *parent)
+        merged = validate_sssp(csr(lightest(edges)), 0, dist, *parent)
+        assert broken(mine) == broken(merged)
+        assert 3 in broken(mine)
+    problem = validate_sssp(listed(edges), 0, dist, tree).rules[1].problem
+    assert problem == "edge 0 -> 1 of weight 0 joins distances 0 and 1"
+    assert validate_sssp(listed(edges), 0, [0, 0, 4, *[-1] * (N - 3)], tree).ok
+
+
 @given(triples, st.integers(0, N - 1), st.integers(1, 3), st.data())
 def test_pieces_change_nothing(edges, source, size, data):
     parent, level = bfs(edges, source)

@@ -2,7 +2,7 @@
 
 One pass over the edges in pieces. A duplicate edge may be longer than the one that the
 tree uses, so tree edges are judged by vertex: some edge from the parent must be there,
-and be tight.
+and be tight, and none be shorter.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def weighted_edge_rules(edges: Any, source: int, parent: Any, reached: Any, slac
     """Problems with rules 2, 3, 4 and 5 of SSSP."""
     xp, n = edges.xp, edges.n
     parent = parent.astype(narrow(n))
-    found, fits = xp.zeros(n, bool), xp.zeros(n, bool)
+    found, fits, shorter = (xp.zeros(n, bool) for _ in range(3))
 
     def look(rows: Any, cols: Any, weights: Any) -> tuple[str | None, str | None]:
         over, tight = slack.of(rows, cols, weights)
@@ -49,15 +49,17 @@ def weighted_edge_rules(edges: Any, source: int, parent: Any, reached: Any, slac
         on_tree = parent[cols] == rows
         found[cols[on_tree]] = True
         fits[cols[on_tree & tight & start & end]] = True
+        shorter[cols[on_tree & over & start & end]] = True
         long = start & (~end | over)
         if not bool(long.any()):
             return None, None
         return _described(rows, cols, weights, long & end, slack), _leaving(rows, cols, long, reached, edges.name)
 
     long_edge, leaving = _first_problems(each_piece(edges, look))
+    fits &= ~shorter
     fits[source] = True
     loose = found & ~fits
-    spans = _loose(edges, parent, loose, slack) if bool(loose.any()) else None
+    spans = _loose(edges, parent, loose, reached, slack) if bool(loose.any()) else None
     return spans, long_edge, leaving, _absent(parent, source, found, edges.name)
 
 
@@ -88,11 +90,13 @@ def _described(rows: Any, cols: Any, weights: Any, wrong: Any, slack: Slack) -> 
     return slack.describe(int(rows[k]), int(cols[k]), weights if weights.ndim == 0 else weights[k])
 
 
-def _loose(edges: Any, parent: Any, loose: Any, slack: Slack) -> str | None:
+def _loose(edges: Any, parent: Any, loose: Any, reached: Any, slack: Slack) -> str | None:
     """The first tree edge that is not as long as its ends are apart."""
     for key in edges.pieces():
         rows, cols, weights = edges.load(key)
-        problem = _described(rows, cols, weights, loose[cols] & (parent[cols] == rows), slack)
+        _, tight = slack.of(rows, cols, weights)
+        on_tree = loose[cols] & (parent[cols] == rows)
+        problem = _described(rows, cols, weights, on_tree & ~(tight & reached[rows] & reached[cols]), slack)
         if problem:
             return problem
     return None

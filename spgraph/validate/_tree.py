@@ -73,18 +73,23 @@ def check_distances(edges: Any, dist: Any, reached: Any, parent: Any, source: in
 
 
 def tight_tree(edges: Any, slack: Any, reached: Any, source: int) -> Any:
-    """Parents in some tree of tight edges that hangs from the source (found on the host)."""
+    """Parents in some tree of tight edges that hangs from the source, of duplicates the shortest (found on the host)."""
     import scipy.sparse as sp  # slow to import, and `validate_bfs` does without
     from scipy.sparse.csgraph import breadth_first_order
 
-    def tight_ends(rows: Any, cols: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-        _, tight = slack.of(rows, cols, weights)
-        tight &= reached[rows] & reached[cols] & (rows != cols)
-        return _to_host(rows[tight]), _to_host(cols[tight])
+    def tight_ends(rows: Any, cols: Any, weights: Any) -> tuple[np.ndarray, ...]:
+        over, tight = slack.of(rows, cols, weights)
+        there = reached[rows] & reached[cols] & (rows != cols)
+        tight, over = tight & there, over & there
+        return tuple(_to_host(part) for part in (rows[tight], cols[tight], rows[over], cols[over]))
 
     n = edges.n
     found = each_piece(edges, tight_ends)
-    starts, ends = (np.concatenate(part) for part in zip(*found)) if found else (np.empty(0, np.int32),) * 2
+    starts, ends, *shorter = (np.concatenate(part) for part in zip(*found)) if found else (np.empty(0, np.int32),) * 4
+    if shorter[0].size:
+        keys, barred = (first.astype(np.int64) * n + second for first, second in ((starts, ends), shorter))
+        kept = ~np.isin(keys, barred)
+        starts, ends = starts[kept], ends[kept]
     graph = sp.csr_array((np.ones(starts.size), (starts, ends)), (n, n))
     order, before = breadth_first_order(graph, source)
     parent = np.full(n, -1, np.int64)
