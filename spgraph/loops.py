@@ -176,8 +176,8 @@ def loop() -> Loop:
     ``loop.count`` and the total may be smaller; the result is the same. On several GPUs that see each other, a part on
     each, relaxations do the same as one by one, levels run so, and searches if their entries have one value, or it is
     not looked at. The CPU, too, does the same as one by one, as long as a superstep is too small for a second thread.
-    So it is in whatever ``direction`` the context asks for, but that relaxations are not pulled so, and that the CPU
-    leaves all but pushes to single products. Other loops run statement by statement.
+    So it is in whatever ``direction`` the context asks for, but that relaxations are not pulled so, and that on the CPU
+    it is "auto" or "push". Other loops run statement by statement.
 
     Returns
     -------

@@ -155,8 +155,8 @@ def _add_memory(kinds) -> None:
     parser = kinds.add_parser(
         "memory",
         help=text,
-        description="What lists that pushes make cost: with just enough room (what spgraph does), room for all "
-        "vertices, and for all edges. Exit code 1: an answer is another one.",
+        description="What lists that pushes make cost: with just enough room (what single products do), room for all "
+        "vertices, and for all edges. Loops run product by product here. Exit code 1: an answer is another one.",
     )
     parser.set_defaults(command=memory)
     add = parser.add_argument

@@ -4,9 +4,10 @@ Method: the engine counts the edges of a frontier before it pushes, and gives th
 entries, on the CPU exactly as many as there are ("just enough"). This benchmark lets it give each list room for all
 vertices instead ("fixed") or for all stored edges ("maximum"), which need no counting, and measures the most that is
 held beyond the graph (a hook on CuPy's pool, of several GPUs the largest; tracemalloc on the CPU) and the time. Only
-lists that a push makes are different. Loops that a device runs by itself have two lists for all vertices, whatever
-they hold, so that here all run product by product. On the CPU its scratch has the size of the vertices anyhow, and
-betweenness keeps lists (one a level) where it goes source by source, on graphs of more than 2^16 vertices.
+lists that a push makes are different. Loops that a device runs by itself have lists for all vertices, or a share of
+them, whatever they come to hold, so that here all run product by product. On the CPU its scratch has the size of the
+vertices anyhow, and betweenness keeps lists (one a level) where it goes source by source, on graphs of more than 2^16
+vertices.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class Program:
 class Growth(Program):
     """Of a search: a list is made, pushes, bits are cleared, and set, a push into a bitmap, pulls.
 
-    Where all is to be pushed, nothing is there that pulls need, A's other orientation neither.
+    Where all is to be pushed, nothing that pulls need is compiled, and A's other orientation is not asked for.
     """
 
     push_at, pushes, rounds = 1, 2, ROUNDS

@@ -12,9 +12,9 @@ Data encoding: u is one of two lists with the running sums of row lengths, or on
 since its entries are C's; where that is not known, a relaxation begins by comparing them. In a relaxation C's may have
 been lowered further by the time they are read; where the end depends on that it is not run so. C and u are taken as
 they are, and left as single products leave them. Memory of a search: 8 bytes a position (10 with 64-bit positions), if
-not costs choose 26 (34), and what is to be left if the number of iterations is limited: 2, and C's values once more;
-of a relaxation 2, and 24 (32) for each of as many entries as its lists may have: one a position, or a `ROOM_SHARE` of
-the matrix's if that is less and pulls may take over.
+not costs choose 26 (34), and what is to be left if the number of iterations is limited: 2 (3), or 5 (9), and C's values
+once more; of a relaxation 2, and 24 (32) for each of as many entries as its lists may have: one a position, or a
+`ROOM_SHARE` of the matrix's if that is less and pulls may take over.
 """
 
 from __future__ import annotations

@@ -63,8 +63,11 @@ def _mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBlo
     statement = (semiring, accum, replace, transposed, flipped, None if mask is None else mask.block is out,
                  changed is None, None if changed_if is None else changed_if[0], most)
     known = A.steps.get(statement)
-    if known is not None and _again(known, out, mask, A, transposed, u, changed, changed_if, direction, most):
-        return
+    if known is not None:
+        done = _again(known, out, mask, A, transposed, u, changed, changed_if, direction, most)
+        if done is True:
+            return
+        direction = done or direction
     inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
     fresh = (accum is None and (mask is None or replace)) or (out.bounds()[0] == 0 and out.nvals == 0)
     if out is u and (not fresh or inner is not outer):
@@ -132,8 +135,11 @@ def _keep(A: MatrixBlock, statement: tuple, product: Product) -> None:
 
 
 def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, transposed: bool, u: VectorBlock,
-           changed: VectorBlock | None, changed_if: tuple | None, direction: str | None, most: int) -> bool:
-    """Run what was run before; False if the operands are stored in another way, or pulling may be cheaper."""
+           changed: VectorBlock | None, changed_if: tuple | None, direction: str | None, most: int) -> bool | str:
+    """Run what was run before; False if the operands are stored in another way, or pulling may be cheaper.
+
+    "push" or "pull": they are, and that is to be done.
+    """
     thunk = None if changed_if is None else changed_if[1]
     missed = A.missed
     device: Any = out.device
@@ -164,6 +170,8 @@ def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, tran
         if runs:
             limit = None if most else edges_limit(A, transposed, allowed, known.stops, u, False, direction, own)
             step = known.run(A, transposed, out, mask, view, u, changed, thunk, limit)
+            if isinstance(step, str):
+                return step
             if step is not None:
                 device.counters.products += 1
                 if step.chooses and (u.nonnegative or u.downward):

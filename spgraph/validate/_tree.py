@@ -73,7 +73,7 @@ def check_distances(edges: Any, dist: Any, reached: Any, parent: Any, source: in
 
 
 def tight_tree(edges: Any, slack: Any, reached: Any, source: int) -> Any:
-    """Parents in some tree of tight edges that hangs from the source, of duplicates the shortest (found on the host)."""
+    """Parents in some tree of tight edges from the source, of duplicates the shortest (found on the host)."""
     import scipy.sparse as sp  # slow to import, and `validate_bfs` does without
     from scipy.sparse.csgraph import breadth_first_order
 

@@ -200,7 +200,7 @@ struct Loop {
     i64 steps, most, total, offers;     // done, at most; entries of all u; how often a push was started
     i64 n, stored, occupied, sources;   // positions, entries of A, rows of C and of u that have some
     i64 room, apart;                    // entries of a list; bytes from one bitmap to the other
-    i64 few;                            // of a loop that only pushes: it is left if more edges leave u; else -1
+    i64 few;                            // of a relaxation: it is left if more edges leave u; of a search -1
     i64 host;                           // address of the result's place in the host's memory
     i64 own, own_entries;               // of a part: of u and of C
     i64 meeting, base;                  // address of its `struct Meeting`; the number of step 0
