@@ -333,7 +333,7 @@ class Search(Loop):
 
     def __init__(self, program: Growth, out: VectorBlock, A: MatrixBlock, transposed: bool, u: VectorBlock,
                  value: Any):
-        by_costs = context.current().direction == "auto"  # that list no longer ones
+        by_costs = context.current().direction == "auto"  # then what is not a short list is a bitmap
         super().__init__(program, out.writable_bitmap(), A, transposed, u,
                          max(out.size // LONG_SHARE, min(out.size, LEAST_ROOM)) if by_costs else out.size)
         self.value: Any = value

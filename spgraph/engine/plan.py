@@ -132,7 +132,7 @@ def preset_limit(preset: str, rows: int, edges: int, allowed: int, frontier: int
     return math.inf if forward < backward * DO_B else None
 
 
-FACTORS = {"push": (), "pull": (), "gap": (GAP_ALPHA, GAP_BETA), "gunrock": (DO_A, DO_B),
+FACTORS = {"push": (0, 0, 0), "pull": (0, 0, 0), "gap": (GAP_ALPHA, GAP_BETA, 0), "gunrock": (DO_A, DO_B, 0),
            "lagraph": (LAGRAPH_ALPHA, LAGRAPH_BETA1, LAGRAPH_BETA2)}
 
 
@@ -142,9 +142,9 @@ def rule_of(direction: str) -> dict[str, str]:
     Examples
     --------
     >>> rule_of("gap"), rule_of("push"), rule_of("auto")
-    ({'RULE': 'GAP', 'FACTORS': '15, 18'}, {'RULE': 'PUSHES', 'FACTORS': '0'}, {})
+    ({'RULE': 'GAP', 'FACTORS': '15, 18, 0'}, {'RULE': 'PUSHES', 'FACTORS': '0, 0, 0'}, {})
     """
     if direction == "auto":
         return {}
     name = {"push": "PUSHES", "pull": "PULLS"}.get(direction, direction.upper())
-    return {"RULE": name, "FACTORS": ", ".join(map(str, FACTORS[direction])) or "0"}
+    return {"RULE": name, "FACTORS": ", ".join(map(str, FACTORS[direction]))}

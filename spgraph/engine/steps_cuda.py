@@ -279,36 +279,37 @@ class Steps:
             self._pushes[step.u_iso, step.bitmap] = step
 
     def run(self, A: MatrixBlock, transposed: bool, out: VectorBlock, mask: Mask | None, view: MaskView | None,
-            u: VectorBlock, changed: Any, thunk: Any, limit: float | None) -> PushStep | PullStep | str | None:
-        """Run the one that the counts ask for; None if it was not run before, or operands are stored in another way.
+            u: VectorBlock, changed: Any, thunk: Any,
+            limit: float | None) -> tuple[PushStep | PullStep | None, str | None]:
+        """Run the one that the counts ask for; no step if it was not run before, or operands are stored in another way.
 
-        "push" or "pull" if that is so, and u has changed its form: the counts are not to be asked again.
+        With it the direction, once u has the form for it: the counts, which ask for that, are not to be asked again.
         `view` is that of another vector's mask, None for others.
         """
         if limit is not None and expected_edges(u, A, not transposed) <= limit:
             if not self._pushes:
-                return None
+                return None, None
             rows = A.oriented(not transposed)
             made = queue(u, rows, limit)
             if made is not None:
                 prefix, edges = made
                 push = self._pushes.get((u.iso, self._marks and edges * LONG_SHARE >= out.size))
                 if push is None or not push.fits(rows, out.writable_bitmap(full=True), mask, u):
-                    return "push"
+                    return None, "push"
                 if _record.listener is not None:
                     _record.listener.product("push", A, not transposed, u, edges=edges)
                 push.run(rows, out, u, NO_MASK, changed, thunk, prefix, edges)
-                return push
+                return push, "push"
         u.to_bitmap()
         pull = self._pulls.get((u.iso, u.format == "full"))
         if pull is None:
-            return "pull"
+            return None, "pull"
         rows = A.oriented(transposed)
         if not pull.fits(rows, out, mask, u) or (view is not None and view.code != pull.code):
-            return "pull"
+            return None, "pull"
         if view is None:
             view = NO_MASK if mask is None else MaskView("sc", out.present, EMPTY_BITS, -1)
         if _record.listener is not None:
             _record.listener.product("pull", A, transposed, u, view)
         pull.run(rows, out, u, view, changed)
-        return pull
+        return pull, "pull"

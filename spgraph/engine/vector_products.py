@@ -64,10 +64,9 @@ def _mxv(out: VectorBlock, mask: Mask | None, accum, replace: bool, A: MatrixBlo
                  changed is None, None if changed_if is None else changed_if[0], most)
     known = A.steps.get(statement)
     if known is not None:
-        done = _again(known, out, mask, A, transposed, u, changed, changed_if, direction, most)
-        if done is True:
+        done, direction = _again(known, out, mask, A, transposed, u, changed, changed_if, direction, most)
+        if done:
             return
-        direction = done or direction
     inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
     fresh = (accum is None and (mask is None or replace)) or (out.bounds()[0] == 0 and out.nvals == 0)
     if out is u and (not fresh or inner is not outer):
@@ -135,25 +134,23 @@ def _keep(A: MatrixBlock, statement: tuple, product: Product) -> None:
 
 
 def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, transposed: bool, u: VectorBlock,
-           changed: VectorBlock | None, changed_if: tuple | None, direction: str | None, most: int) -> bool | str:
-    """Run what was run before; False if the operands are stored in another way, or pulling may be cheaper.
-
-    "push" or "pull": they are, and that is to be done.
-    """
+           changed: VectorBlock | None, changed_if: tuple | None, direction: str | None,
+           most: int) -> tuple[bool, str | None]:
+    """Run what was run before, if operands are stored as they were; whether it was, and in which direction to go on."""
     thunk = None if changed_if is None else changed_if[1]
     missed = A.missed
     device: Any = out.device
     if device.on_host:
         rows_of_u = A.oriented(not transposed)
         if not known.fits(rows_of_u, out, mask, u):
-            return False
+            return False, direction
         allowed = out.size if mask is None else out.size - out.nvals
         limit = edges_limit(A, transposed, allowed, known.term.stops, u, True, direction, mask is not None)
         if limit is not None and u.nvals <= limit:
             if _record.listener is not None:
                 _record.listener.product("push", A, not transposed, u)
             if known.run(rows_of_u, out, NO_MASK, u, changed, thunk, limit):
-                return True
+                return True, direction
     elif out is not u:
         inner, outer = (A.rows, A.cols) if transposed else (A.cols, A.rows)
         if u.partition is not inner:
@@ -169,18 +166,18 @@ def _again(known: Any, out: VectorBlock, mask: Mask | None, A: MatrixBlock, tran
             allowed, runs = view.allowed, view.code and out.bounds()[0]
         if runs:
             limit = None if most else edges_limit(A, transposed, allowed, known.stops, u, False, direction, own)
-            step = known.run(A, transposed, out, mask, view, u, changed, thunk, limit)
-            if isinstance(step, str):
-                return step
+            step, decided = known.run(A, transposed, out, mask, view, u, changed, thunk, limit)
             if step is not None:
                 device.counters.products += 1
                 if step.chooses and (u.nonnegative or u.downward):
                     out.nonnegative = True
                 if changed is not None and changed_if is not None and not step.early:
                     vector_select(changed, None, None, False, changed, *changed_if)
-                return True
+                return True, decided
+            if decided is not None:
+                return False, decided
     A.missed = missed  # it will be counted yet
-    return False
+    return False, direction
 
 
 def _product_of(out: VectorBlock) -> type[Product]:

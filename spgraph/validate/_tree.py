@@ -86,11 +86,9 @@ def tight_tree(edges: Any, slack: Any, reached: Any, source: int) -> Any:
     n = edges.n
     found = each_piece(edges, tight_ends)
     starts, ends, *shorter = (np.concatenate(part) for part in zip(*found)) if found else (np.empty(0, np.int32),) * 4
-    if shorter[0].size:
-        keys, barred = (first.astype(np.int64) * n + second for first, second in ((starts, ends), shorter))
-        kept = ~np.isin(keys, barred)
-        starts, ends = starts[kept], ends[kept]
-    graph = sp.csr_array((np.ones(starts.size), (starts, ends)), (n, n))
+    graph, barred = (sp.csr_array((np.ones(one.size, bool), (one, other)), (n, n))
+                     for one, other in ((starts, ends), shorter))
+    graph = graph > barred
     order, before = breadth_first_order(graph, source)
     parent = np.full(n, -1, np.int64)
     parent[order] = before[order]

@@ -223,17 +223,16 @@ struct Loop {
 #ifdef RULE
     // The same by RULE, whatever that costs: one direction, or what another system does (`preset_limit` in engine/plan.py).
     DEVICE bool rules(double leaving, double of, bool listed) const {
-        constexpr double factors[] = {FACTORS};
-        constexpr int first = 0, second = sizeof factors > 8 ? 1 : 0, third = sizeof factors > 16 ? 2 : 0;
+        constexpr double factors[3] = {FACTORS};
         if (RULE == PUSHES || RULE == PULLS) return RULE == PUSHES;
         const double all = (double)stored, rows = (double)n, allowed = (double)(n - entries);
         if (RULE == GUNROCK) {
             const double forward = of * all / rows, backward = allowed * rows / (double)(entries > 1 ? entries : 1);
-            return listed ? forward <= backward * factors[first] : forward < backward * factors[second];
+            return listed ? forward <= backward * factors[0] : forward < backward * factors[1];
         }
-        const bool early = leaving <= allowed * all / rows / factors[first];
-        if (RULE == GAP) return listed ? early : of <= rows / factors[second];
-        return listed ? early && of <= rows / factors[second] : of < rows / factors[third];
+        const bool early = leaving <= allowed * all / rows / factors[0];
+        if (RULE == GAP) return listed ? early : of <= rows / factors[1];
+        return listed ? early && of <= rows / factors[1] : of < rows / factors[2];
     }
 #endif
     DEVICE double expected() const {
