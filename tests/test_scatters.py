@@ -40,8 +40,9 @@ def again(monkeypatch):
     real = vector_products._again
 
     def noted(*args):
-        answers.append(real(*args))
-        return answers[-1]
+        done, direction = real(*args)
+        answers.append(done)
+        return done, direction
 
     monkeypatch.setattr(vector_products, "_again", noted)
     return answers
