@@ -8,6 +8,7 @@ says why; 130, interrupted.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -69,9 +70,10 @@ def main(argv: list[str] | None = None) -> int:
     graph       path(4): 4 vertices
     ...
     """
-    if sys.stderr is None:  # it was closed: what is said there would go to stdout
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    args = None
+    given, args = sys.stderr, None
+    if given is None:  # it was closed: what is said there would go to stdout
+        given = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = _Lenient(given)  # type: ignore[assignment]
     try:
         args = parser().parse_args(argv)
         if rank():  # one of several processes speaks
@@ -89,6 +91,27 @@ def main(argv: list[str] | None = None) -> int:
             raise
         abort(2, f"spgraph: {_one_line(error)}")
         return 2
+    finally:
+        sys.stderr = given
+
+
+class _Lenient:
+    """A stream that may take nothing, as on a full disk or where it can only be read: exit codes stay the same."""
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def _one_line(error: BaseException) -> str:

@@ -892,19 +892,27 @@ def test_python_m_spgraph_is_the_command():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs sh")
+@pytest.mark.parametrize("stderr", ["2>&-", "2</dev/null"], ids=["closed", "to read from"])
 @pytest.mark.parametrize(("argv", "code"), [
-    (["run", "bfs", "path:4", "--repeat", "1", "--json"], 0), (["run", "bfs", "nowhere"], 2),
-    (["bench", "compare", "path:4", *COMPARED, "--json"], 0),
+    (["run", "bfs", "path:4", "--repeat", "1", "--json"], 0), (["run", "bfs", "nowhere"], 2), (["run", "bogus"], 2),
+    (["bench", "compare", "path:4", *COMPARED, "--json"], 0), (["bench", "compare", "path:4", *COMPARED], 0),
     (["bench", "overhead", "--repeat", "1", "--imports", "0"], 0),
 ])  # fmt: skip
-def test_stderr_may_be_closed(argv, code):
-    done = subprocess.run(["sh", "-c", 'exec "$0" -m spgraph "$@" 2>&-', sys.executable, *argv], stdout=subprocess.PIPE,
-                          text=True)  # fmt: skip
+def test_nobody_need_hear_stderr(argv, code, stderr):
+    done = subprocess.run(["sh", "-c", f'exec "$0" -m spgraph "$@" {stderr}', sys.executable, *argv],
+                          stdout=subprocess.PIPE, text=True)  # fmt: skip
     assert done.returncode == code
     if "--json" in argv:
         read_strictly(done.stdout)
     elif code:
         assert done.stdout == ""
+
+
+def test_stderr_is_left_as_it_was(capsys):
+    before = sys.stderr
+    assert cli.main(["run", "bfs", "nowhere"]) == 2
+    assert sys.stderr is before
+    assert "nowhere: no such file" in capsys.readouterr().err
 
 
 # ---- texts ------------------------------------------------------------------------------
