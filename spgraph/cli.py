@@ -12,6 +12,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 from spgraph.exceptions import GraphblasException
 from spgraph.exchange.launch import abort, rank
@@ -70,10 +71,11 @@ def main(argv: list[str] | None = None) -> int:
     graph       path(4): 4 vertices
     ...
     """
-    given, args = sys.stderr, None
-    if given is None:  # it was closed: what is said there would go to stdout
-        given = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    sys.stderr = _Lenient(given)  # type: ignore[assignment]
+    before, args = sys.stderr, None
+    heard: Any = before
+    if heard is None:  # it was closed: what is said there would go to stdout
+        heard = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = _Lenient(heard)  # type: ignore[assignment]
     try:
         args = parser().parse_args(argv)
         if rank():  # one of several processes speaks
@@ -92,7 +94,9 @@ def main(argv: list[str] | None = None) -> int:
         abort(2, f"spgraph: {_one_line(error)}")
         return 2
     finally:
-        sys.stderr = given
+        sys.stderr = before
+        if before is None:
+            heard.close()
 
 
 class _Lenient:
@@ -105,13 +109,15 @@ class _Lenient:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.write(text)
+        with contextlib.suppress(OSError):
+            if not self._stream.closed:
+                self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.flush()
+        with contextlib.suppress(OSError):
+            if not self._stream.closed:
+                self._stream.flush()
 
 
 def _one_line(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import os
 import re
@@ -891,8 +892,14 @@ def test_python_m_spgraph_is_the_command():
     assert failed.stderr.startswith("spgraph: nowhere: no such file")
 
 
+NEEDS_FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs sh")
-@pytest.mark.parametrize("stderr", ["2>&-", "2</dev/null"], ids=["closed", "to read from"])
+@pytest.mark.parametrize("stderr", [
+    pytest.param("2>&-", id="closed"), pytest.param("2</dev/null", id="only to be read"),
+    pytest.param("2>/dev/full", id="full", marks=NEEDS_FULL),
+])  # fmt: skip
 @pytest.mark.parametrize(("argv", "code"), [
     (["run", "bfs", "path:4", "--repeat", "1", "--json"], 0), (["run", "bfs", "nowhere"], 2), (["run", "bogus"], 2),
     (["bench", "compare", "path:4", *COMPARED, "--json"], 0), (["bench", "compare", "path:4", *COMPARED], 0),
@@ -902,17 +909,42 @@ def test_nobody_need_hear_stderr(argv, code, stderr):
     done = subprocess.run(["sh", "-c", f'exec "$0" -m spgraph "$@" {stderr}', sys.executable, *argv],
                           stdout=subprocess.PIPE, text=True)  # fmt: skip
     assert done.returncode == code
+    assert "all turns taken" not in done.stdout  # which is said on stderr
+    assert bool(done.stdout) == (code == 0)
     if "--json" in argv:
         read_strictly(done.stdout)
-    elif code:
-        assert done.stdout == ""
 
 
-def test_stderr_is_left_as_it_was(capsys):
-    before = sys.stderr
-    assert cli.main(["run", "bfs", "nowhere"]) == 2
-    assert sys.stderr is before
-    assert "nowhere: no such file" in capsys.readouterr().err
+class _Deaf(io.StringIO):
+    """Takes nothing."""
+
+    def write(self, text):
+        raise OSError(28, "No space left on device")
+
+    def flush(self):
+        self.write("")
+
+
+@pytest.mark.parametrize("kind", ["text", "none", "deaf", "closed"])
+@pytest.mark.parametrize("argv", [["run", "bfs", "nowhere"], ["run", "bogus"], ["run", "bfs", "nowhere", "--debug"]])
+def test_stderr_is_left_as_it_was(argv, kind, monkeypatch):
+    stream = {"text": io.StringIO, "none": lambda: None, "deaf": _Deaf, "closed": io.StringIO}[kind]()
+    if kind == "closed":
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    if "--debug" in argv:
+        with pytest.raises(FileNotFoundError):
+            cli.main(argv)
+    elif "bogus" in argv:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(argv)
+        assert ended.value.code == 2
+    else:
+        assert cli.main(argv) == 2
+    assert sys.stderr is stream
+    if kind == "text" and "--debug" not in argv:
+        assert ("nowhere: no such file" in stream.getvalue()) == ("nowhere" in argv)
+        assert stream.getvalue()
 
 
 # ---- texts ------------------------------------------------------------------------------
