@@ -67,6 +67,35 @@ def test_shares_and_giants_and_hot_values_change_nothing(cuda, seed, share, monk
     assert any(hot.halved for hot in made) == (cuda.clusters and any(hot.own for hot in made))
 
 
+@pytest.mark.parametrize(("long", "size"), [
+    *((long, size) for long in (1, 127, 128, 129, 300) for size in (1500, 20_011)), (3200, 3300),  # more than lanes
+])  # fmt: skip
+def test_long_rows_at_the_beginning(cuda, long, size):
+    """They are dealt out to all warps, whatever the mask, wherever in them something is found, if at all."""
+    rng = np.random.default_rng(long)
+    rows = np.concatenate([np.repeat(np.arange(long), 1100), rng.integers(long, size, 3 * size)])
+    cols = np.concatenate([np.tile(np.arange(1100), long), rng.integers(0, size, 3 * size)])
+    found, ids = [], rng.integers(0, size, size // 3)
+    for device in (HOST, cuda):
+        with sg.Context(device, direction="pull"):
+            A = sg.Matrix.from_coo(rows, cols, 1, nrows=size, ncols=size, dup_op=binary.first)
+            assert int(A[long - 1, :].new().nvals) >= 1100
+            for places in ([1099], [500], [30, 700], [size - 1]):
+                u = sg.Vector.from_coo(places, True, size=size)
+                w = sg.Vector.from_coo(np.unique(ids), True, size=size)
+                changed, kept = sg.Vector(bool, size), w.dup()
+                w(~w.S, changed=changed) << A.mxv(u, semiring.any_pair)
+                kept(w.S, binary.lor) << A.mxv(u, semiring.lor_land)
+                low = A.mxv(u, semiring.min_secondi).new()
+                results = (w, changed, kept, low, A.mxv(u, semiring.any_pair).new())
+                found.append([(x.nvals, *(np.asarray(y) for y in x.to_coo())) for x in results])
+    half = len(found) // 2
+    for wanted, got in zip(found[:half], found[half:], strict=True):
+        for x, y in zip(wanted, got, strict=True):
+            for a, b in zip(x, y, strict=True):
+                np.testing.assert_array_equal(b, a)
+
+
 @pytest.mark.parametrize("duplicate", ["1-hop", "all"])
 def test_hot_values_of_every_owner(cuda, duplicate, monkeypatch):
     """A part keeps the first values of each owner's columns at hand."""

@@ -22,10 +22,10 @@ TABLES = 16  # of addresses that are kept
 
 
 @_record.exchange
-def combine_far(out: VectorParts, accum: Any, p: VectorParts, x: VectorParts) -> None:
+def combine_far(out: VectorParts, accum: Any, p: VectorParts, x: VectorParts, settles: bool = False) -> None:
     """C(p(i)) accum= x(i), where C is full, of one dtype with x, and lies on GPUs of this process that see each other.
 
-    p holds global ids of C and lies as x does.
+    p holds global ids of C and lies as x does. `settles`: a term that changes nothing now never will.
     """
     group, layout = out.device, out.layout
     named = [piece.copy() if p is out else piece for _, piece in p.on_each()]
@@ -44,11 +44,12 @@ def combine_far(out: VectorParts, accum: Any, p: VectorParts, x: VectorParts) ->
         whole = layout.whole(device)
         listed = other.format == "sparse"
         key = ("pointers.combine_far", accum.key, other.format, other.dtype, other.iso, one.format, one.dtype, one.iso,
-               whole.natural)
+               whole.natural, settles)
         kernel = device.kernels.get(key)
         if kernel is None:
             consts = {"X_LIST": listed, "X_FULL": other.format == "full", "X_ISO": other.iso,
-                      "P_FULL": one.format == "full", "P_ISO": one.iso, "GLOBAL": not whole.natural}
+                      "P_FULL": one.format == "full", "P_ISO": one.iso, "GLOBAL": not whole.natural,
+                      "SETTLES": settles}
             ops = {"ACC": (accum.expr, ("x", "y"))}
             kernel = device.kernels[key] = device.kernel(key[0], consts, ops)
         kernel(other.nvals if listed else other.size,

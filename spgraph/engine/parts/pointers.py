@@ -18,6 +18,7 @@ from semirings.exceptions import InvalidValue
 from spgraph.block import VectorBlock
 from spgraph.engine import pointers
 from spgraph.engine.mask import Mask
+from spgraph.engine.operators import settles
 from spgraph.engine.parts.align import align, mask_block, mask_pieces
 from spgraph.engine.vector_write import write
 from spgraph.exchange.far import combine_far
@@ -87,7 +88,7 @@ def combine_at(out: VectorParts, accum, p: VectorParts, x: VectorParts) -> None:
     if _within_reach(out, accum, x):
         lowered = all(pointers.lowers(accum, piece, other) for piece, other in zip(out.pieces, x.pieces) if other.size)
         downward = [piece.downward and lowered for piece in out.pieces]
-        combine_far(out, accum, p, x)
+        combine_far(out, accum, p, x, settles(accum.monoid))
         for piece, known in zip(out.pieces, downward):
             piece.downward = known
         return

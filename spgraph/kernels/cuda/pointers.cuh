@@ -5,7 +5,8 @@
 // help, for each leads further down the same path). Most paths end in few places, which all threads read: a
 // cached value will do, since an old pointer leads down the same path, and an end stays one.
 // Data encoding: as in kernels/cpu/pointers.py, but `combine` only takes a C that has a value at every position; where
-// not C_FULL it also notes the entries in `cpresent`; SETTLES: what changes nothing now never will. Launch shape: a thread per entry.
+// not C_FULL it also notes the entries in `cpresent`; SETTLES: what changes nothing now never will (the nearest cache may answer). Launch
+// shape: a thread per entry.
 // Work: one step per entry; jump: about the logarithm of the length of its path.
 
 //== outside(ppresent, pvals, size) returns=1
@@ -62,7 +63,7 @@ KERNEL {
         while (target >= load(a.starts + owner + 1)) owner++;
         E_xvals* const cell = (E_xvals*)load(a.to_vals + owner) + (target - load(a.starts + owner));
         const E_xvals term = look(a.xvals, X_ISO ? 0 : q);
-        E_xvals old = peek(cell), now = ACC(old, term);
+        E_xvals old = SETTLES ? glance(cell) : peek(cell), now = ACC(old, term);
         while (bits_of(now) != bits_of(old)) {  // looks first: most terms change nothing
             const E_xvals found = of_bits<E_xvals>(atomicCAS_system((W*)cell, (W)bits_of(old), (W)bits_of(now)));
             if (bits_of(found) == bits_of(old)) break;

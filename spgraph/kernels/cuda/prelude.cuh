@@ -75,8 +75,11 @@ template <class T, class V> DEVICE void poke(T* p, V value) { *(volatile T*)p = 
 template <class T> DEVICE T glance(const T* p) {
 #ifdef __CUDA_ARCH__
     if constexpr (sizeof(T) >= 4) return __ldca(p);
-#endif
+    else if constexpr (sizeof(T) == 2) return of_bits<T>(__ldca((const unsigned short*)p));
+    else return of_bits<T>(__ldca((const unsigned char*)p));
+#else
     return peek(p);
+#endif
 }
 
 // An argument that an operator does not use.

@@ -2,7 +2,8 @@
 //
 // Three sections for the CPU's one template. `pull_until` is its block gather_until: a thread per open row of a tile, which stops
 // at the monoid's terminal value (Beamer's bottom-up step is the case of an `any` monoid under a complemented mask); a
-// row that is not done after SERIAL entries is finished by its whole warp. `pull_all` is gather_all: a warp takes CHUNK
+// row that is not done after SERIAL entries is finished by its whole warp. Where rows come by falling length, the long ones at the
+// beginning are dealt out to all warps: a tile of them would be one warp's work. `pull_all` is gather_all: a warp takes CHUNK
 // entries of consecutive rows at a time, AHEAD per lane in flight, and adds them up by a segmented scan; a row that is cut goes on
 // in the next chunk, so that all are full. What a step costs does not depend on how long the rows are. Whole chunks of one row
 // need no scan; giants (rows of more than `giant` entries) are gathered in pieces by several warps. `pull_lanes` is for copies of a matrix side by side (COPIES): the lanes of a warp are the copies of a row,
@@ -20,6 +21,7 @@
 // PAIRED: u's values, of the 4-byte type U, and their global ids lie side by side in uvals, so that both cost one read.
 
 #define SERIAL 24
+#define LONG_ROW 1024
 #ifndef PAIRED
 #define PAIRED 0
 #endif
@@ -141,14 +143,27 @@ DEVICE bool is_final(bool found, R_ADD total) {
     else return false;
 }
 
-// Takes entry e in; whether the row is done with it.
-DEVICE bool take(const Args& a, i64 i, i64 e, bool& found, R_ADD& total) {
-    const auto column = load(a.indices + e);
-    R_MULT term;
-    if (!in_u(a, column) || !term_at(a, i, e, column, term)) return false;
-    total = !found || ANY ? (R_ADD)term : ADD(total, term);
-    found = true;
-    return is_final(found, total);
+// Takes COUNT entries of row i in, 32 apart from e on, as far as they come before `end`: their columns, and whether u has entries
+// there, are asked for together. Whether the row is done with them.
+template <int COUNT> DEVICE bool take(const Args& a, i64 i, i64 e, i64 end, bool& found, R_ADD& total) {
+    E_indices columns[COUNT];
+    bool there[COUNT], done = false;
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        there[k] = e + 32 * k < end;
+        columns[k] = there[k] ? load(a.indices + e + 32 * k) : 0;
+    }
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) there[k] = there[k] && in_u(a, columns[k]);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        R_MULT term;
+        if (done || !there[k] || !term_at(a, i, e + 32 * k, columns[k], term)) continue;
+        total = !found || ANY ? (R_ADD)term : ADD(total, term);
+        found = true;
+        done = is_final(found, total);
+    }
+    return done;
 }
 
 // The sum over the lanes, in all of them.
@@ -166,6 +181,8 @@ DEVICE void join(bool& found, R_ADD& total) {
 //=             returns=2 blocks_per_sm=6
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(BLOCK, BLOCKS_PER_SM)  // all at once: of eight, two wait for six (rmat24-16 371 us, so 296; H200)
+constexpr int AT_ONCE = 2;  // of a long row, by each lane; with more, registers are kept in memory
+
 // A row from which the lane gathers, if it is `mine`.
 DEVICE void gather_row(const Args& a, i64 row, bool mine, i64& count, i64& changes) {
     const i64 i = GLOBAL && mine ? (i64)look(a.row_gid, row) : row;
@@ -175,7 +192,7 @@ DEVICE void gather_row(const Args& a, i64 row, bool mine, i64& count, i64& chang
     const i64 stop = end - e > SERIAL ? e + SERIAL : end;
     bool found = false, done = false;
     R_ADD total = IDENTITY;
-    while (e < stop && !done) done = take(a, i, e++, found, total);
+    while (e < stop && !done) done = take<1>(a, i, e++, end, found, total);
     u32 left = __ballot_sync(FULL_WARP, !done && e < end);
     while (left) {
         const int owner = __ffs(left) - 1;
@@ -183,8 +200,9 @@ DEVICE void gather_row(const Args& a, i64 row, bool mine, i64& count, i64& chang
         const i64 from = from_lane(e, owner), to = from_lane(end, owner), of = from_lane(i, owner);
         bool any = lane() == owner && found, finished = false;
         R_ADD sum = total;
-        for (i64 base = from; base < to && !__any_sync(FULL_WARP, finished); base += 32)
-            if (base + lane() < to) finished = take(a, of, base + lane(), any, sum);
+        finished = take<1>(a, of, from + lane(), to, any, sum);
+        for (i64 base = from + 32; base < to && !__any_sync(FULL_WARP, finished); base += 32 * AT_ONCE)
+            finished = take<AT_ONCE>(a, of, base + lane(), to, any, sum);
         join(any, sum);
         if (lane() == owner) {
             found = any;
@@ -197,6 +215,27 @@ DEVICE void gather_row(const Args& a, i64 row, bool mine, i64& count, i64& chang
 // A warp takes tiles of rows, a lane `span` neighbours of each, and TILES tiles at a time, whose masks it asks for at once.
 // For a search TOGETHER rows are a word of C's presence, which is the mask, and one of the changes.
 constexpr int TOGETHER = 4, TILES = 4;
+
+// How many rows lie before the first tile: whole tiles, twice as many as long as the last one's last row is a long one.
+DEVICE i64 long_rows(const Args& a) {
+    constexpr i64 TILE = 32 * TOGETHER;
+    const i64 row = lane() ? (TILE << (lane() - 1)) - 1 : 0;  // not a power of two, which means something in some ids
+    const bool is_long = row < a.n && (i64)load(a.indptr + row + 1) - (i64)load(a.indptr + row) > LONG_ROW;
+    const u32 votes = ~__ballot_sync(FULL_WARP, is_long);
+    const int count = votes ? __ffs(votes) - 1 : 32;
+    const i64 rows = count ? TILE << (count - 1) : 0;
+    return rows < a.n ? rows : a.n;
+}
+
+// Rows up to `last`, neighbours to different multiprocessors.
+DEVICE void gather_long(const Args& a, i64 last, i64& count, i64& changes) {
+    for (i64 row = (i64)(threadIdx.x / 32) * gridDim.x + blockIdx.x + lane() * items(32); row - lane() * items(32) < last;
+         row += 32 * items(32)) {
+        const bool there = row < last, open = there && allowed(a.mpresent, a.mvals, row);
+        if (there && !open) settle(a, row, false, false, (R_ADD)IDENTITY, count, changes);
+        if (__any_sync(FULL_WARP, open)) gather_row(a, row, open, count, changes);
+    }
+}
 
 // Which of a lane's rows from `own` on the mask lets be written (bit k: row own + k). The others are done.
 DEVICE u32 open_rows(const Args& a, i64 own, int span, i64& count, i64& changes) {
@@ -261,11 +300,12 @@ DEVICE void gather_tile(const Args& a, i64 first, int span, u32 open, i64& count
 DEVICE void gather_rows(const Args& a, i64& count, i64& changes) {
     constexpr bool BY_WORD = MASKED && !VALUED && !C_FULL && !FRESH && !REPLACE;
     const int span = a.n >= 32 * TOGETHER * items(32) ? TOGETHER : 1;
-    const i64 apart = 32 * span * items(32), entries = a.n ? (i64)load(a.indptr + a.n) : 0;
+    const i64 apart = 32 * span * items(32), entries = a.n ? (i64)load(a.indptr + a.n) : 0, from = MOST ? 0 : long_rows(a);
+    gather_long(a, from, count, changes);
     bool words = false;
     if constexpr (BY_WORD)
         words = span == TOGETHER && !(((u64)a.mpresent | (u64)a.cpresent | (CHANGED ? (u64)a.chpresent : 0)) & 3);
-    for (i64 first = 32 * span * item(32); first < a.n; first += TILES * apart) {
+    for (i64 first = from + 32 * span * item(32); first < a.n; first += TILES * apart) {
         u32 open = 0;
         if constexpr (BY_WORD)
             if (words) open = open_words(a, first, apart, entries, count);

@@ -193,7 +193,9 @@ DEVICE bool claim(const Args& a, i64 j) {
     if constexpr (BITMAP) return set_byte((unsigned char*)a.seen, j);
     else return set_mark((unsigned char*)a.seen, j, (u32)a.epoch);
 }
-DEVICE bool is_claimed(const Args& a, i64 j) { return peek(a.seen + j) == (BITMAP ? 1 : a.epoch); }
+// Whether it is, as far as a look can tell. Most edges lead to few positions, which were taken long ago: their marks lie in few
+// sectors of the L2, where all would wait for each other.
+DEVICE bool is_claimed(const Args& a, i64 j) { return glance(a.seen + j) == (BITMAP ? 1 : a.epoch); }
 
 //== push_list(prefix, edges, begin, fidx, fvals, indices, avals, mpresent, mvals, seen, epoch, acc, oidx, ovals, oprefix,
 //=            leaving, row_gid, col_gid) per=32 block=256 returns=1 blocks_per_sm=4
@@ -272,7 +274,7 @@ DEVICE void scatter(const Args& a, Buffer& buffer, i64& added, i64& listed) {
         bool wanted[AHEAD];
         R_MULT terms[AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) wanted[k] = some[k].allowed && !(GROWS && peek(a.cpresent + some[k].j));
+        for (int k = 0; k < AHEAD; k++) wanted[k] = some[k].allowed && !(GROWS && glance(a.cpresent + some[k].j));
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
             if (wanted[k]) terms[k] = term_of(a, some[k]);
