@@ -18,6 +18,7 @@ import numpy as np
 from devices import spread
 from interpreting import interpreting
 from semirings_values import operators
+from tiling import small_tiles
 
 import spgraph as sg
 from spgraph import binary, indexunary, monoid, select, semiring, unary
@@ -239,6 +240,24 @@ def pull_sums(draw: Draw) -> list:
             results.append(draw.written(400, A.mxv(u, getattr(semiring, draw.pick(names)))))
             mask = draw.vector(400, "BOOL", share=0.5)
             results.append(u.vxm(A, getattr(semiring, draw.pick(names))).new(mask=draw.pick([mask.S, ~mask.S, mask.V])))
+    return results
+
+
+@case
+def pull_tiles(draw: Draw) -> list:
+    """Matrices that are cut into tiles of columns, at once: new results, and sums into what there is."""
+    A = draw.matrix(400, 400, draw.pick(["INT64", "FP32", "BOOL"]), degree=draw.pick([1, 8]), iso=True)
+    A = A.reorder("degree")
+    piece, results = draw.pick([2048, 40]), []
+    with (sg.Context(direction="pull"),
+          small_tiles(RUNS_BEFORE=0, PIECE=piece, LANE=draw.pick([2, piece]), WINDOW=draw.pick([64, 4096]))):
+        for dtype in ("FP32", "INT64", "INT8"):
+            u = draw.vector(400, dtype, share=1.0)
+            for name in ("plus_second", "min_plus", "max_first"):
+                op = getattr(semiring, name)
+                found = draw.vector(400, dtype, share=draw.pick([0.5, 1.0]))
+                found(draw.pick([op.monoid.binaryop, binary.minus])) << A.mxv(u, op)
+                results += [u.vxm(A, op).new(), found]
     return results
 
 

@@ -103,6 +103,7 @@ OWN = {
     "pointers.combine_far": "into the memory of other GPUs; parts of the CPU send messages",
     "pointers.jump": "halves paths; the CPU goes upwards, range by range (jump_within, jump_below)",
     "pull.pull_lanes": "copies of a graph side by side; on the CPU they lie one after the other",
+    "pull.pull_sums": "what comes of sums over tiles of columns, which a CPU's caches make unnecessary",
     "queue.clear": "of loops without a host, which a CPU does not have",
     "queue.spread": "as clear",
     "queue.gate": "as clear, in parts",
@@ -121,6 +122,9 @@ OWN = {
     "spgemm.mask_dots": "results at the mask's places, packed afterwards; dot_masked writes them in order",
     "spgemm.mask_sums": "as mask_dots, for gustavson_masked",
     "spgemm.mask_pack": "as mask_dots",
+    "tiles.cut_rows": "as pull_sums",
+    "tiles.fill_slices": "as pull_sums",
+    "tiles.pull_slices": "as pull_sums",
 }
 
 

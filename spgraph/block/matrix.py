@@ -63,9 +63,10 @@ class MatrixBlock:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, a kept transpose's included."""
+        """Bytes of the arrays, those of a kept transpose and of copies by tiles included."""
         blocks = (self,) if self._transpose is None else (self, self._transpose)
-        return sum(array.nbytes for block in blocks for array in (block.indptr, block.indices, block.values))
+        copied = sum(block.shares.copied for block in blocks if block.shares is not None)
+        return copied + sum(array.nbytes for block in blocks for array in (block.indptr, block.indices, block.values))
 
     def clear(self) -> None:
         """Remove all entries."""

@@ -32,6 +32,7 @@ from spgraph.engine.queues_cuda import (
 )
 from spgraph.engine.shares_cuda import row_shares
 from spgraph.engine.steps_cuda import CLUSTER, EMPTY_INDICES, LONG_SHARE, PullStep, PushStep
+from spgraph.engine.tiles_cuda import NONE, Tiling, tile_width
 from spgraph.engine.vector_write import differences, write
 from spgraph.kernels.cuda.assemble import hardware_atomic
 
@@ -164,7 +165,10 @@ class CudaProduct(Product):
         paired = dense and self._pairs(A)
         hot = _hot_values(A, u, 8 if paired else u.dtype.itemsize, self.term.dtype) if dense else NOT_HOT
         shares = row_shares(A.stored) if dense else None
-        step = PullStep(self, A, full=full, shares=shares, hot=hot, paired=_paired if paired else None,
+        tiling = self._tiling(A, hot, paired)
+        if tiling is not None and tiling.due:
+            tiling.make(A)
+        step = PullStep(self, A, full=full, shares=shares, hot=hot, paired=_paired if paired else None, tiling=tiling,
                         hot_blocks=_hot_blocks(shares.units, device, hot) if shares is not None and hot.own else None)
         step.run(A, out, u, self.view, self.changed)
         if self.mask is None or self.grows:
@@ -173,6 +177,31 @@ class CudaProduct(Product):
             kept = not fresh and self.mask.block is not out
         if kept:
             self.step = step
+
+    def _tiling(self, A: MatrixBlock, hot: Hot, paired: bool) -> Tiling | None:
+        """How A is cut into tiles, if such a pull can gather from them: all of u, from one run of columns, without
+        values of A or ids, into all of C.
+        """
+        uses, u = self.term.uses, self.u
+        if (not hot.own or len(hot.runs) > 1 or paired or self.most or self.mask is not None or self.changed is not None
+                or u.format != "full" or (not A.iso and "a" in uses) or uses & {"i", "k"}):
+            return None
+        shares, width = row_shares(A), tile_width(self.device, u.dtype.itemsize)
+        if shares.tiling is None:
+            shares.tiling = Tiling(A, width, hot.own + CLUSTER * hot.halved)
+        return shares.tiling if shares.tiling.width <= width else None
+
+    def slices_kernel(self, A: MatrixBlock, kept: int) -> Any:
+        """The pull that adds what some columns have to sums; the values of so many are kept in shared memory."""
+        key = ("pull slices", kept, *self.key(A))
+        kernel = self.device.kernels.get(key)
+        if kernel is None:
+            per_word = 2 if kept else 1
+            consts = {**self.consts(A), "KEPT": kept, "PER_WORD": per_word, "NONE": f"{NONE[per_word]}u"}
+            kernel = self.device.kernels[key] = self.device.kernel(
+                "tiles.pull_slices", consts, self.ops(self.term.dtype), block=HOT_BLOCK if kept else BLOCK,
+                shared=kept * self.u.dtype.itemsize)
+        return kernel
 
     def pair_consts(self) -> dict:
         """Constants of a pull that reads values and ids side by side."""

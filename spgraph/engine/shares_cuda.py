@@ -17,9 +17,15 @@ WARPS = 32  # of a multiprocessor, at least
 
 
 class Shares:
-    """The rows of a matrix in shares of about equal work, its giants in pieces."""
+    """The rows of a matrix in shares of about equal work, its giants in pieces.
 
-    __slots__ = ("_reads", "args", "arrived", "pieces", "units")
+    Attributes
+    ----------
+    tiling : engine.tiles_cuda.Tiling or None
+        How the matrix is cut into tiles of columns, if somebody has asked.
+    """
+
+    __slots__ = ("_reads", "args", "arrived", "pieces", "tiling", "units")
 
     def __init__(self, A: MatrixBlock):
         device: Any = A.device
@@ -45,6 +51,13 @@ class Shares:
                      self.pieces, share)
         self.arrived = xp.zeros(giants.size, np.uint32)
         self._reads: dict[int, int] = {}
+        self.tiling: Any = None
+
+    @property
+    def copied(self) -> int:
+        """Bytes of the matrix's copy by tiles, if there is one."""
+        tiles = None if self.tiling is None else self.tiling.made
+        return 0 if tiles is None else tiles.nbytes
 
     def reads(self, A: MatrixBlock, count: int) -> int:
         """Entries in the first `count` rows; by falling degree, about as many are in the first columns."""

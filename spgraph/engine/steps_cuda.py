@@ -169,14 +169,16 @@ class PullStep(_Step):
         Which of u's values blocks keep.
     hot_blocks : int, optional
         How many such blocks there are.
+    tiling : engine.tiles_cuda.Tiling, optional
+        By which the product can gather from tiles, if they are made.
     """
 
-    __slots__ = ("_counts", "_hot_blocks", "_noting", "_paired", "_runs", "_shares", "c_iso", "code", "fresh", "full",
-                 "u_full")
+    __slots__ = ("_counts", "_hot_blocks", "_noting", "_paired", "_runs", "_shares", "_start", "_tile_kernels",
+                 "_tiling", "c_iso", "code", "fresh", "full", "u_full")
     early = False
 
     def __init__(self, product: Any, A: MatrixBlock, *, full: bool, shares: Any, hot: Any,
-                 hot_blocks: int | None, paired: Any):
+                 hot_blocks: int | None, paired: Any, tiling: Any):
         out, u, accum, fresh = product.out, product.u, product.accum, product.fresh
         self.fresh, self.c_iso, self.u_full = fresh, full and out.iso, u.format == "full"
         self._noting = product.changed is not None and not fresh
@@ -185,16 +187,24 @@ class PullStep(_Step):
         self._shares, self._hot_blocks, self._paired = shares, hot_blocks, paired
         single = product.changed_value() if self._noting else None
         listed = self._noting and single is None
+        tiles = None if tiling is None else tiling.made
+        self._tiling: Any = tiling
+        self._tile_kernels: Any = None  # until tiles are made
+        if tiles is not None:
+            self._tile_kernels = [product.slices_kernel(A, one.kept) for one in tiles.slices]
+            hot = hot._replace(own=0, halved=0)
+        self._start = product.semiring.monoid.start
         dense = shares is not None
         own, halved, runs = hot
         self._runs = EMPTY_BITS if len(runs) == 1 else A.device.to_device(np.array(runs))
-        key = ("pull", dense, most, own, halved, len(runs), paired is not None, *product.key(A), self.u_full, out.dtype,
-               fresh, full, self.c_iso, product.replace, self._noting, self._counts, listed,
+        key = ("pull", dense, most, own, halved, len(runs), tiles is None, paired is not None, *product.key(A),
+               self.u_full, out.dtype, fresh, full, self.c_iso, product.replace, self._noting, self._counts, listed,
                None if fresh or accum is None else accum.key)
         more = {} if paired is None else product.pair_consts()
         if halved:
             more["CLUSTER"] = str(CLUSTER)
-        name = "pull_lanes" if A.width > 1 else "pull_all" if dense else "pull_until"
+        name = ("pull_sums" if tiles is not None else "pull_lanes" if A.width > 1 else "pull_all" if dense
+                else "pull_until")
         kernel = product.kernel(key, f"pull.{name}", A, out.dtype, U_FULL=self.u_full,
                                 REPLACE=product.replace, ACCUM=accum is not None, C_FULL=full, C_ISO=self.c_iso,
                                 FRESH=fresh, CHANGED=self._noting, CHVALS=listed, NEXT=self._counts, HOT=own,
@@ -209,6 +219,9 @@ class PullStep(_Step):
                 out.writable_bitmap(full=self.full)
             if (out.format == "full") is not self.full or out.iso is not self.c_iso:
                 return False
+        tiling = self._tiling
+        if tiling is not None and (tiling.due or (tiling.made is None) is not (self._tile_kernels is None)):
+            return False
         return super().fits(A, out, mask, u)
 
     def run(self, A: MatrixBlock, out: VectorBlock, u: VectorBlock, view: MaskView, changed: Any) -> None:
@@ -230,9 +243,13 @@ class PullStep(_Step):
         args = (A.indptr, self._indices, self._values, EMPTY_BITS if self.u_full else u.present, uvals, view.present,
                 view.values, present, values, before, bits, new_values, *self._ids)
         shares = self._shares
-        if shares is None:
+        if self._tile_kernels is not None:
+            later = self._kernel(A.nrows, (*self._tile_sums(A, u), *args))
+        elif shares is None:
             later = self._kernel(A.nrows, args)
         else:
+            if self._tiling is not None:
+                self._tiling.runs += 1
             pieces, runs = shares.pieces * A.width, () if A.width > 1 else (self._runs,)
             partials, founds = empty(pieces, self._term.dtype), empty(pieces, np.uint8)
             with device.lock:  # the giants' counters are the matrix's
@@ -245,6 +262,17 @@ class PullStep(_Step):
         if noting:
             _note_marks(changed, out, bits, new_values if listed else single, single, later, 1,
                         A.indptr if self._counts else None)
+
+
+    def _tile_sums(self, A: MatrixBlock, u: VectorBlock) -> tuple:
+        """The sums of A's rows, and which rows have several; see `pull_sums`."""
+        device: Any = A.device
+        tiles = self._tiling.made
+        sums = device.filled(tiles.sums, self._start, self._term.dtype)
+        for one, kernel in zip(tiles.slices, self._tile_kernels):
+            kernel(one.slots.size, (*one.args, sums, self._values, u.values),
+                   blocks=device.multiprocessors if one.kept else None)
+        return sums, tiles.splits, tiles.split
 
 
 def _note_marks(changed: VectorBlock, out: VectorBlock, bits: Any, values: Any, single: Any, later: Any, which: int,

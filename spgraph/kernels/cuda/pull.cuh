@@ -787,3 +787,21 @@ KERNEL {
     if constexpr (CHANGED) tally(a.result, 1, changes);
     publish(a);
 }
+
+//== pull_sums(sums, splits, split, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid,
+//=            col_gid) returns=2
+// What comes of the sums: those of the first `split` rows are in pieces, which begin at splits[row].
+KERNEL {
+    i64 count = 0, changes = 0;
+    for (i64 row = item(1); row < a.n; row += items(1)) {
+        const bool found = load(a.indptr + row + 1) > load(a.indptr + row);
+        const bool cut = row < a.split;
+        i64 at = cut ? (i64)load(a.splits + row) : row - a.split + (i64)load(a.splits + a.split);
+        R_ADD total = load(a.sums + at);
+        if (cut)
+            for (const i64 end = load(a.splits + row + 1); ++at < end;) total = ADD(total, load(a.sums + at));
+        settle(a, row, true, found, total, count, changes);
+    }
+    tally(a.result, 0, count);
+    publish(a);
+}

@@ -1,0 +1,262 @@
+"""A matrix in tiles of columns, for pulls on a GPU that gather all rows whole, again and again (PageRank and its like).
+
+Such gathers are bound by the sectors that the L2 hands out, and by adding up rows that lie in a warp as they come. So
+the matrix is copied in another form. What is read most should lie in shared memory, which holds the values of some
+50,000 columns: by falling degree the first ones have most entries, and the next ones again most of those that are left.
+They become tiles, as far as this pays, whose columns take 2 bytes; the rest stays one piece. In each, rows of like
+length lie side by side in slices, so that a lane has a row (of a long one, several lanes a share) and adds up without
+asking others: SELL-C-sigma (M. Kreutzer et al., SIAM J. Sci. Comput. 36, 2014) with shapes that follow the rows. A pull
+gathers one tile after the other into sums, then the rest, and writes what comes of them (`pull_slices` and `pull_sums`
+in pull.cuh).
+
+The copy takes about two thirds of the matrix's memory. It is made after so many pulls that others are to be expected,
+only where memory is ample, and dropped when memory is asked back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from spgraph.block import MatrixBlock
+from spgraph.block.width import index_dtype
+
+__all__ = ["NONE", "Slices", "Tiles", "Tiling", "tile_width"]
+
+MOST_TILES = 12
+RUNS_BEFORE = 32  # pulls, before the copy is made, which takes as long as some fifty save
+ROOM = 16  # so many times the copy's bytes must be free
+LEAST_GAIN = 0.05  # of the time of a pull
+LEAST = 1 << 22  # entries
+# picoseconds of an H200 (bench/results/2026-12-01-h200-tiles.json). Without tiles: an entry whose value comes from the
+# L2, from shared memory, a row; with them: an entry of the rest, of a tile, a row of a tile, a tile, a row of all
+FAR, KEPT, ROW = 6.5, 2.0, 10.0
+REST, IN_TILE, OF_ROW, OF_TILE, OF_ALL = 7.2, 1.3, 6.0, 18e6, 20.0
+PIECE = 2048  # entries of a row that are one place, at most: a slice's 32 lanes have so many
+LANE = PIECE // 32  # of a lane
+# rows among which those of like length are put side by side, and whose sums are near each other; with 4,096 PageRank
+# takes 2.13 ms an iteration on rmat:24:16, so 2.05
+WINDOW = 1 << 16
+SPARE_BYTES = 2 << 10  # of shared memory: nothing that a tile needs is left to the cache
+WARP = 32
+WORD = np.dtype(np.uint32)
+NONE = {2: 0xFFFF, 1: 0xFFFFFFFF}  # no column, by how many a word has
+
+
+def tile_width(device: Any, size: int) -> int:
+    """Columns of a tile, if a value has so many bytes."""
+    return min((device.shared_memory - SPARE_BYTES) // size, NONE[2])
+
+
+class Slices(NamedTuple):
+    """The entries of some columns as `pull_slices` reads them."""
+
+    base: int  # the first column
+    kept: int  # how many columns there are, if their values are to be kept; else 0
+    begins: Any
+    slots: Any
+    shapes: Any
+    rows: Any  # the sum that each place belongs to
+    words: Any
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in (self.begins, self.slots, self.shapes, self.rows, self.words))
+
+    @property
+    def args(self) -> tuple:
+        """What `pull_slices` takes first."""
+        return self.begins, self.slots, self.shapes, self.rows.size, self.rows, self.base, self.words
+
+
+class Tiles:
+    """The copy: tiles of `width` columns, and the rest.
+
+    Parameters
+    ----------
+    A : MatrixBlock
+    width : int
+    reach : list of int
+        How many rows each tile has, none more than the one before.
+
+    Attributes
+    ----------
+    slices : list of Slices
+        The tiles, and the rest.
+    splits : array
+        Where the sums of the first rows begin, some of which have several, and where those of the others do.
+    split : int
+        How many rows these are.
+    sums : int
+        How many sums there are.
+    nbytes : int
+    """
+
+    __slots__ = ("_numbers", "_pieces", "_rows", "nbytes", "slices", "split", "splits", "sums")
+
+    def __init__(self, A: MatrixBlock, width: int, reach: list[int]):
+        device: Any = A.device
+        xp, rows, count = device.xp, reach[0], len(reach)
+        cuts = xp.empty((count + 1) * rows, A.indptr.dtype)
+        _kernel(device, "cut_rows")(
+            rows, (A.indptr, A.indices, width, count, device.to_device(np.array(reach, np.int64)), cuts))
+        cuts = cuts.reshape(count + 1, rows)
+        lengths = A.indptr[1:] - A.indptr[:-1]
+        lengths[:rows] -= cuts[count]
+        begins = A.indptr[:-1].copy()
+        begins[:rows] += cuts[count]
+        longest = lengths.copy()
+        for t in range(count):
+            longest[:rows] = xp.maximum(longest[:rows], cuts[t + 1] - cuts[t])
+        self._split(device, longest)
+        self.slices = [
+            self._slices(A, t * width, width, cuts[t + 1, :end] - cuts[t, :end], A.indptr[:end] + cuts[t, :end])
+            for t, end in enumerate(reach)
+        ]
+        self.slices.append(self._slices(A, 0, 0, lengths, begins))
+        self.nbytes = self.splits.nbytes + sum(one.nbytes for one in self.slices)
+        del self._rows, self._numbers, self._pieces
+
+    def _split(self, device: Any, longest: Any) -> None:
+        """Cut rows that have more than PIECE entries somewhere."""
+        xp = device.xp
+        pieces = xp.maximum(-(-longest // PIECE), 1)
+        cut = xp.flatnonzero(pieces > 1)
+        self.split = int(device.to_host(cut[-1:])[0]) + 1 if cut.size else 0
+        pieces = pieces[:self.split].astype(np.int64)
+        splits = xp.zeros(self.split + 1, np.int64)
+        xp.cumsum(pieces, out=splits[1:])
+        more = int(device.to_host(splits[-1:])[0])
+        numbers = xp.arange(more, dtype=np.int64)
+        self._rows = xp.searchsorted(splits, numbers, side="right") - 1
+        self._numbers, self._pieces = numbers - splits[self._rows], pieces[self._rows]
+        self.splits, self.sums = splits, longest.size - self.split + more
+
+    def _cut(self, device: Any, lengths: Any, begins: Any) -> tuple[Any, Any]:
+        """Lengths and beginnings of what each sum has of the first rows, whose are given."""
+        xp, split = device.xp, min(self.split, lengths.size)
+        count = int(device.to_host(self.splits[split:split + 1])[0])
+        rows, numbers, pieces = self._rows[:count], self._numbers[:count], self._pieces[:count]
+        of = lengths[rows].astype(np.int64)
+        first, last = of * numbers // pieces, of * (numbers + 1) // pieces
+        return (xp.concatenate([(last - first).astype(lengths.dtype), lengths[split:]]),
+                xp.concatenate([(begins[rows] + first).astype(begins.dtype), begins[split:]]))
+
+    def _slices(self, A: MatrixBlock, base: int, kept: int, lengths: Any, begins: Any) -> Slices:
+        device: Any = A.device
+        xp = device.xp
+        lengths, begins = self._cut(device, lengths, begins)
+        places = xp.flatnonzero(lengths > 0)
+        size = lengths[places]
+        order = xp.argsort(places // WINDOW * (PIECE + 1) + (PIECE - size))
+        rows, size = places[order].astype(index_dtype(self.sums)), size[order]
+        blocks = -(-rows.size // WARP)
+        padded = xp.zeros(blocks * WARP, size.dtype)
+        padded[:size.size] = size
+        most = padded.reshape(blocks, WARP).max(axis=1).astype(np.int64)
+        lanes, logs = xp.ones(blocks, np.int64), xp.zeros(blocks, np.int64)
+        for log in range(1, 6):
+            more = most > LANE << log - 1
+            lanes[more], logs[more] = 1 << log, log
+        per_word = 2 if kept else 1
+        width = -(-most // (lanes * per_word))
+        ends = xp.cumsum(lanes)
+        count = int(device.to_host(ends[-1:])[0]) if blocks else 0
+        block = xp.searchsorted(ends, xp.arange(count, dtype=np.int64), side="right")
+        number = xp.arange(count, dtype=np.int64) - (ends[block] - lanes[block])
+        slots = block * WARP + number * (WARP // lanes[block])
+        starts = xp.zeros(count + 1, np.int64)
+        xp.cumsum(width[block] * WARP, out=starts[1:])
+        words = int(device.to_host(starts[-1:])[0])
+        made = Slices(base, kept, starts[:-1].astype(index_dtype(words)), slots.astype(index_dtype(rows.size + WARP)),
+                      (width[block] * 8 + logs[block]).astype(np.int32), rows, xp.empty(words, WORD))
+        _kernel(device, "fill_slices", PER_WORD=per_word, NONE=f"{NONE[per_word]}u")(
+            count, (made.begins, made.slots, made.shapes, begins[rows], size, rows.size, A.indices, base, made.words))
+        return made
+
+
+class Tiling:
+    """Whether and when a matrix is cut into tiles, how wide these are, and the copy while there is one.
+
+    Attributes
+    ----------
+    width : int
+        Columns of a tile.
+    runs : int
+        Pulls that could have used the copy.
+    """
+
+    __slots__ = ("__weakref__", "_copies", "_reach", "runs", "width")
+
+    def __init__(self, A: MatrixBlock, width: int, near: int):
+        device: Any = A.device
+        self.width, self.runs = width, 0
+        self._reach = _reach(A, self.width, near)
+        self._copies = device.kept
+
+    @property
+    def made(self) -> Tiles | None:
+        """The copy, if it is there."""
+        return self._kept.get(self)
+
+    @property
+    def _kept(self) -> Any:
+        """The device's copies, which go when it releases memory."""
+        found = self._copies.get("tiles")
+        return self._copies.setdefault("tiles", WeakKeyDictionary()) if found is None else found
+
+    @property
+    def due(self) -> bool:
+        """Whether the copy is to be made."""
+        return bool(self._reach) and self.runs >= RUNS_BEFORE and self.made is None
+
+    def make(self, A: MatrixBlock) -> Tiles | None:
+        """Make the copy if memory is ample; else there is none for as many runs again."""
+        device: Any = A.device
+        self.runs = 0
+        nbytes = A.indices.nbytes + (len(self._reach) + 4) * A.indptr.nbytes  # at most
+        if ROOM * nbytes > (device.memory().free or 0):
+            return None
+        try:
+            made = self._kept[self] = Tiles(A, self.width, self._reach)
+        except MemoryError:
+            self._reach = []
+            return None
+        return made
+
+
+def _kernel(device: Any, name: str, **consts: Any) -> Any:
+    key = "tiles", name, *consts.values()
+    found = device.kernels.get(key)
+    if found is None:
+        found = device.kernels[key] = device.kernel(f"tiles.{name}", consts, {})
+    return found
+
+
+def _reach(A: MatrixBlock, width: int, near: int) -> list[int]:
+    """How many rows each tile has; none if tiles do not pay. The values of the first `near` columns are kept without.
+
+    By falling degree about as many entries lie in some columns as in the rows of the same numbers.
+    """
+    device: Any = A.device
+    xp, most = device.xp, min(MOST_TILES, A.ncols // width)
+    if A.nvals < LEAST or most < 1 or A.indices.itemsize != WORD.itemsize:
+        return []
+    at = [*(min(t * width, A.nrows) for t in range(most + 1)), min(near, A.nrows)]
+    *bounds, before = device.to_host(A.indptr[device.to_device(np.array(at))]).tolist()
+    shares = np.diff(bounds) / A.nvals
+    shares = np.minimum.accumulate(shares[:int((shares > 0).cumprod().sum())])
+    if not shares.size:
+        return []
+    lengths = A.indptr[1:] - A.indptr[:-1]
+    needed = np.ceil(OF_ROW / (REST - IN_TILE) / shares).astype(np.int64)
+    reach = device.to_host(xp.stack([(lengths >= int(one)).sum() for one in needed]))
+    entries = shares * device.to_host(A.indptr[device.to_device(reach)])
+    gains = np.cumsum(entries * (REST - IN_TILE) - reach * OF_ROW - OF_TILE)
+    best = int(gains.argmax())
+    alone = FAR * (A.nvals - before) + KEPT * before + ROW * A.nrows
+    tiled = REST * A.nvals - gains[best] + OF_ALL * A.nrows
+    return reach[:best + 1].tolist() if reach[best] and alone - tiled > LEAST_GAIN * alone else []

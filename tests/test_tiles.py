@@ -1,0 +1,205 @@
+"""Pulls from tiles of columns (`engine.tiles_cuda`) against the CPU's: what a copy by tiles changes is the time.
+
+Runs on the GPU if that is the backend, else on the emulated one.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+from tiling import WIDTH, small_tiles
+
+import spgraph as sg
+from spgraph import algorithms, binary, semiring
+from spgraph.engine import tiles_cuda
+from spgraph.kernels.device import HOST
+
+
+@pytest.fixture
+def tiled(cuda):
+    """The tiles that pulls have gathered from, which are small."""
+    gc.collect()
+    cuda.release_memory()
+    with small_tiles() as used:
+        yield used
+
+
+def graph(device, *, size=300, seed=1, symmetric=True, dtype=bool, values=None, giants=0):
+    """A random graph with hubs, by falling degree, without entries in its last rows."""
+    rng = np.random.default_rng(seed)
+    rows, cols = (np.minimum(rng.pareto(0.7, 9 * size) * 4, size - 20).astype(int) for _ in range(2))
+    if giants:
+        rows = np.concatenate([rows, np.repeat(np.arange(giants), size - 20)])
+        cols = np.concatenate([cols, np.tile(np.arange(size - 20), giants)])
+    if symmetric:
+        rows, cols = np.concatenate([rows, cols]), np.concatenate([cols, rows])
+    place = rng.permutation(size)
+    given = np.array(1) if values is None else rng.choice(values, rows.size)
+    return sg.Matrix.from_coo(place[rows], place[cols], np.asarray(given, dtype) if values is not None else True,
+                              nrows=size, ncols=size, dup_op=binary.first).to(device).reorder("degree")
+
+
+def same(results):
+    """Those of the CPU and of the GPU."""
+    for x, y in zip(*results, strict=True):
+        assert x.nvals == y.nvals
+        (i, a), (j, b) = x.to_coo(), y.to_coo()
+        i, a, j, b = (np.asarray(array) for array in (i, a, j, b))
+        np.testing.assert_array_equal(j, i)
+        assert a.dtype == b.dtype
+        if a.dtype.kind == "f":
+            np.testing.assert_allclose(b, a, 1e-5 if a.dtype == np.float32 else 1e-12)
+        else:
+            np.testing.assert_array_equal(b, a)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize(("piece", "lane", "window"), [(2048, 64, 4096), (2048, 1, 64), (64, 2, 32), (7, 1, 1000)])
+@pytest.mark.parametrize("giants", [0, 3])
+def test_statements(cuda, tiled, symmetric, piece, lane, window, giants, monkeypatch):
+    """Whatever becomes of the product: new, accumulated by the monoid or by another operator, in another type."""
+    for name, value in (("PIECE", piece), ("LANE", lane), ("WINDOW", window)):
+        monkeypatch.setattr(tiles_cuda, name, value)
+    results = []
+    for device in (HOST, cuda):
+        found = []
+        with sg.Context(device, direction="pull"):
+            A = graph(device, symmetric=symmetric, giants=giants)
+            for k, dtype in enumerate((np.float32, np.int32)):
+                u = sg.Vector.from_dense(((np.arange(A.nrows) * 37 + k) % 101 - 20).astype(dtype))
+                for op in (semiring.plus_second, semiring.min_second, semiring.max_plus, semiring.plus_times):
+                    for _ in range(3):
+                        fresh, full, some = sg.Vector(dtype, A.nrows), u.dup(), sg.Vector(dtype, A.nrows)
+                        some[:100] = 3
+                        wide = sg.Vector(np.float64, A.nrows)
+                        fresh << A.mxv(u, op)
+                        full(op.monoid.binaryop) << A.mxv(u, op)
+                        some(binary.minus) << A.mxv(u, op)
+                        wide << u.vxm(A, op)
+                        found += [fresh, full, some, wide]
+        results.append(found)
+    same(results)
+    assert len(tiled) >= 2 * 4 * 2 * 2
+    assert all(len(tiles.slices) > 2 for tiles in tiled)
+    assert any(tiles.split for tiles in tiled) == (piece < 10 or (piece < 100 and giants > 0))
+
+
+def test_who_can_gather_from_tiles(cuda, tiled):
+    """Masks, values of A, ids and what has changed: not; u in a bitmap, of one value: not."""
+    with sg.Context(cuda, direction="pull"):
+        A, W = graph(cuda), graph(cuda, dtype=np.int64, values=[1, 2, 5])
+        n = A.nrows
+        u = sg.Vector.from_dense(np.arange(n, dtype=np.float32))
+        for _ in range(3):
+            A.mxv(u, semiring.plus_second).new()
+        assert len(tiled) == 2
+        mask, one, part = sg.Vector.from_coo([1, 5], True, size=n), sg.Vector.from_scalar(2.0, n), u.dup()
+        del part[5]
+        changed = sg.Vector(np.float32, n)
+        for _ in range(3):
+            A.mxv(u, semiring.plus_second).new(mask=mask.S)
+            W.mxv(u, semiring.plus_times).new()
+            A.mxv(u, semiring.plus_secondi).new()
+            A.mxv(one, semiring.plus_second).new()
+            A.mxv(part, semiring.plus_second).new()
+            low = u.dup()
+            low(binary.plus, changed=changed) << A.mxv(u, semiring.plus_second)
+        assert len(tiled) == 2
+        for _ in range(3):
+            W.mxv(u, semiring.plus_second).new()  # its values do not matter
+        assert len(tiled) == 4
+
+
+@pytest.mark.parametrize("run", [
+    lambda A: algorithms.pagerank(A, tol=1e-10),
+    lambda A: algorithms.hits(A, tol=1e-10)[0],
+    lambda A: algorithms.eigenvector_centrality(A, tol=1e-9, max_iter=1000),
+    lambda A: algorithms.katz_centrality(A, alpha=1e-3),
+], ids=["pagerank", "hits", "eigenvector", "katz"])  # fmt: skip
+def test_algorithms(cuda, tiled, run):
+    found = []
+    for device in (HOST, cuda):
+        with sg.Context(device):
+            found.append(run(graph(device)).to_dense())
+    np.testing.assert_allclose(found[1], found[0], 1e-6)
+    assert tiled
+
+
+def test_tiles_pay_where_rows_are_long(cuda, monkeypatch):
+    """The rule: most entries lie in few columns, and in rows that have many."""
+    monkeypatch.setattr(tiles_cuda, "LEAST", 1)
+    monkeypatch.setattr(tiles_cuda, "OF_TILE", 0)
+    monkeypatch.setattr(tiles_cuda, "OF_ALL", tiles_cuda.ROW)
+    with sg.Context(cuda):
+        A = graph(cuda, size=2000)._block
+        long = tiles_cuda._reach(A, 100, 0)
+        assert long == sorted(long, reverse=True)
+        assert 1 < len(long) <= tiles_cuda.MOST_TILES
+        assert long[0] < A.nrows  # rows without entries are in none
+        assert tiles_cuda._reach(A, 100, A.ncols) == []  # all values are kept without them
+        assert tiles_cuda._reach(A, A.ncols + 1, 0) == []
+        path = sg.generators.path(4000).to(cuda).reorder("degree")._block
+        assert tiles_cuda._reach(path, 100, 100) == []
+        assert tiles_cuda._reach(sg.Matrix(bool, 500, 500).to(cuda).reorder("degree")._block, 100, 100) == []
+
+
+@pytest.mark.parametrize(("piece", "lane"), [(4096, 128), (64, 2), (5, 1)])
+def test_every_entry_is_in_one_tile_or_the_rest(cuda, piece, lane, monkeypatch):
+    monkeypatch.setattr(tiles_cuda, "PIECE", piece)
+    monkeypatch.setattr(tiles_cuda, "LANE", lane)
+    get = cuda.to_host
+    for symmetric in (True, False):
+        A = graph(cuda, symmetric=symmetric, giants=2)._block
+        rows = np.repeat(np.arange(A.nrows), np.diff(get(A.indptr)))
+        for reach in ([280], [150, 150, 30], [300, 40, 1], [1]):
+            tiles = tiles_cuda.Tiles(A, WIDTH, reach)
+            splits = get(tiles.splits)
+            starts = np.concatenate([splits, splits[-1] + 1 + np.arange(A.nrows - tiles.split)])
+            row_of = np.repeat(np.arange(A.nrows), np.diff(starts))
+            assert row_of.size == tiles.sums
+            found = []
+            for t, one in enumerate(tiles.slices):
+                begins, slots, shapes, places, words = map(get, one[2:])
+                bits = 16 if one.kept else 32
+                for begin, slot, shape in zip(begins, slots, shapes):
+                    lanes, width = 1 << (shape & 7), shape >> 3
+                    block = words[begin:begin + 32 * width].reshape(width, 32)
+                    assert slot % (32 // lanes) == 0
+                    for lane_number in range(32):
+                        cols = [word >> shift & (1 << bits) - 1 for word in block[:, lane_number].tolist()
+                                for shift in range(0, 32, bits)]
+                        cols = [col + one.base for col in cols if col != tiles_cuda.NONE[32 // bits]]
+                        place = slot + lane_number // lanes
+                        assert not cols or place < places.size
+                        found += [(row_of[places[place]], col) for col in cols]
+                        if one.kept:
+                            assert all(t * WIDTH <= col < (t + 1) * WIDTH for col in cols)
+                            assert not cols or row_of[places[place]] < reach[t]
+            assert sorted(found) == list(zip(rows, get(A.indices)))
+
+
+def test_memory_comes_back(cuda, tiled, monkeypatch):
+    """The copy is dropped when memory is released, and with its matrix; it is not made where memory is scarce."""
+    with sg.Context(cuda, direction="pull"):
+        A = graph(cuda)
+        u = sg.Vector.from_dense(np.arange(A.nrows, dtype=np.float32))
+        wanted = [A.mxv(u, semiring.plus_second).new().to_dense(-1) for _ in range(3)]
+        assert len(tiled) == 2
+        assert len(cuda.kept["tiles"]) == 1
+        before = A._block.nbytes
+        cuda.release_memory()
+        assert A._block.nbytes < before
+        for k in (2, 3):  # as for a new one
+            np.testing.assert_array_equal(A.mxv(u, semiring.plus_second).new().to_dense(-1), wanted[0])
+            assert len(tiled) == k
+        tiled.clear()
+        del A
+        gc.collect()
+        assert len(cuda.kept["tiles"]) == 0
+        monkeypatch.setattr(tiles_cuda, "ROOM", 1 << 60)
+        A = graph(cuda)
+        for _ in range(5):
+            np.testing.assert_array_equal(A.mxv(u, semiring.plus_second).new().to_dense(-1), wanted[0])
+        assert not tiled

@@ -1,0 +1,39 @@
+"""Tiles of few columns, so that small matrices are cut into several; see `engine.tiles_cuda`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from spgraph.engine import products_cuda, steps_cuda, tiles_cuda
+
+__all__ = ["WIDTH", "small_tiles"]
+
+WIDTH = 20
+HOT = products_cuda.Hot(13, 0, [0])
+
+
+@contextmanager
+def small_tiles(**settings: Any) -> Iterator[list]:
+    """Within, matrices by degree are cut after one pull, into `MOST_TILES` tiles of all rows with entries there.
+
+    Yields the list of the `Tiles` that pulls have gathered from.
+    """
+    used: list = []
+    gather = steps_cuda.PullStep._tile_sums
+
+    def noted(step: Any, *args: Any) -> tuple:
+        used.append(step._tiling.made)
+        return gather(step, *args)
+
+    def hot(A: Any, u: Any, *_: Any) -> Any:
+        return HOT if A.cols.name == "degree" and not u.iso and A.ncols > 2 * WIDTH else products_cuda.NOT_HOT
+
+    paying = {"LEAST": 1, "RUNS_BEFORE": 1, "ROOM": 0, "LEAST_GAIN": -1e9, "OF_TILE": 0, "OF_ROW": 1e-9,
+              "MOST_TILES": 4}
+    with (mock.patch.multiple(tiles_cuda, **{**paying, **settings}),
+          mock.patch.multiple(products_cuda, HOT_BLOCK=64, _hot_values=hot, tile_width=lambda device, size: WIDTH),
+          mock.patch.object(steps_cuda.PullStep, "_tile_sums", noted)):
+        yield used
