@@ -9,11 +9,13 @@ import gc
 
 import numpy as np
 import pytest
+from devices import spread
 from tiling import WIDTH, small_tiles
 
 import spgraph as sg
 from spgraph import algorithms, binary, semiring
 from spgraph.engine import tiles_cuda
+from spgraph.exchange import group_of
 from spgraph.kernels.device import HOST
 
 
@@ -127,40 +129,67 @@ def test_algorithms(cuda, tiled, run):
     assert tiled
 
 
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+def test_parts(cuda, tiled, duplicate):
+    """Columns of other parts are runs of their own, with tiles of their own."""
+    with sg.Context("cpu"):
+        A = sg.generators.rmat(9, 8, seed=4)
+        wanted = algorithms.pagerank(A, tol=1e-12).to_dense()
+    group = group_of(tuple(spread(cuda, 3)))
+    with sg.Context(group, direction="pull", duplicate=duplicate, partition="random"):
+        found = algorithms.pagerank(A.to(group).reorder("degree"), tol=1e-12).to_dense()
+    np.testing.assert_allclose(found, wanted, 1e-9)
+    assert len({id(tiles) for tiles in tiled}) == 3
+    assert all(sum(one.kept > 0 for one in tiles.slices) > 3 for tiles in tiled)
+
+
 def test_tiles_pay_where_rows_are_long(cuda, monkeypatch):
     """The rule: most entries lie in few columns, and in rows that have many."""
     monkeypatch.setattr(tiles_cuda, "LEAST", 1)
     monkeypatch.setattr(tiles_cuda, "OF_TILE", 0)
     monkeypatch.setattr(tiles_cuda, "OF_ALL", tiles_cuda.ROW)
+    sections = tiles_cuda.sections_of
     with sg.Context(cuda):
         A = graph(cuda, size=2000)._block
-        long = tiles_cuda._reach(A, 100, 0)
-        assert long == sorted(long, reverse=True)
+        *long, rest = sections(A, 100, 0)
+        assert all(one.kept for one in long)
+        assert [one.begin for one in long] == [100 * k for k in range(len(long))]
+        assert [one.reach for one in long] == sorted((one.reach for one in long), reverse=True)
         assert 1 < len(long) <= tiles_cuda.MOST_TILES
-        assert long[0] < A.nrows  # rows without entries are in none
-        assert tiles_cuda._reach(A, 100, A.ncols) == []  # all values are kept without them
-        assert tiles_cuda._reach(A, A.ncols + 1, 0) == []
+        assert long[0].reach < A.nrows  # rows without entries are in none
+        assert rest == (long[-1].end, A.ncols, A.nrows, False)
+        assert sections(A, 100, A.ncols) == []  # all values are kept without them
+        assert sections(A, A.ncols + 1, 0) == []
         path = sg.generators.path(4000).to(cuda).reorder("degree")._block
-        assert tiles_cuda._reach(path, 100, 100) == []
-        assert tiles_cuda._reach(sg.Matrix(bool, 500, 500).to(cuda).reorder("degree")._block, 100, 100) == []
+        assert sections(path, 100, 100) == []
+        assert sections(sg.Matrix(bool, 500, 500).to(cuda).reorder("degree")._block, 100, 100) == []
+        monkeypatch.setattr(tiles_cuda, "OF_TILE", 1e15)
+        assert sections(A, 100, 0) == []
 
 
-@pytest.mark.parametrize(("piece", "lane"), [(4096, 128), (64, 2), (5, 1)])
-def test_every_entry_is_in_one_tile_or_the_rest(cuda, piece, lane, monkeypatch):
+@pytest.mark.parametrize("giants", [0, 2])
+@pytest.mark.parametrize(("piece", "lane"), [(2048, 64), (64, 2), (5, 1)])
+def test_every_entry_is_in_one_section(cuda, piece, lane, giants, monkeypatch):
     monkeypatch.setattr(tiles_cuda, "PIECE", piece)
     monkeypatch.setattr(tiles_cuda, "LANE", lane)
     get = cuda.to_host
     for symmetric in (True, False):
-        A = graph(cuda, symmetric=symmetric, giants=2)._block
-        rows = np.repeat(np.arange(A.nrows), np.diff(get(A.indptr)))
+        A = graph(cuda, symmetric=symmetric, giants=giants)._block
+        of = np.repeat(np.arange(A.nrows), np.diff(get(A.indptr)))
         for reach in ([280], [150, 150, 30], [300, 40, 1], [1]):
-            tiles = tiles_cuda.Tiles(A, WIDTH, reach)
+            last = len(reach) * WIDTH
+            sections = [tiles_cuda.Section(t * WIDTH, (t + 1) * WIDTH, rows, True) for t, rows in enumerate(reach)]
+            if giants:  # as of two runs
+                sections += [tiles_cuda.Section(last, 200, 300, False), tiles_cuda.Section(200, 200 + WIDTH, 250, True)]
+                last = 200 + WIDTH
+            sections.append(tiles_cuda.Section(last, 300, 300, False))
+            tiles = tiles_cuda.Tiles(A, sections)
             splits = get(tiles.splits)
             starts = np.concatenate([splits, splits[-1] + 1 + np.arange(A.nrows - tiles.split)])
             row_of = np.repeat(np.arange(A.nrows), np.diff(starts))
             assert row_of.size == tiles.sums
             found = []
-            for t, one in enumerate(tiles.slices):
+            for section, one in zip(sections, tiles.slices, strict=True):
                 begins, slots, shapes, places, words = map(get, one[2:])
                 bits = 16 if one.kept else 32
                 for begin, slot, shape in zip(begins, slots, shapes):
@@ -174,10 +203,10 @@ def test_every_entry_is_in_one_tile_or_the_rest(cuda, piece, lane, monkeypatch):
                         place = slot + lane_number // lanes
                         assert not cols or place < places.size
                         found += [(row_of[places[place]], col) for col in cols]
-                        if one.kept:
-                            assert all(t * WIDTH <= col < (t + 1) * WIDTH for col in cols)
-                            assert not cols or row_of[places[place]] < reach[t]
-            assert sorted(found) == list(zip(rows, get(A.indices)))
+                        if section.kept:
+                            assert all(section.begin <= col < section.end for col in cols)
+                        assert not cols or row_of[places[place]] < section.reach
+            assert sorted(found) == list(zip(of, get(A.indices)))
 
 
 def test_memory_comes_back(cuda, tiled, monkeypatch):

@@ -179,11 +179,12 @@ class CudaProduct(Product):
             self.step = step
 
     def _tiling(self, A: MatrixBlock, hot: Hot, paired: bool) -> Tiling | None:
-        """How A is cut into tiles, if such a pull can gather from them: all of u, from one run of columns, without
-        values of A or ids, into all of C.
+        """How A is cut into tiles, if such a pull can gather from them.
+
+        It takes all of u, neither values of A nor ids, writes to all of C, and does not tell what has changed.
         """
         uses, u = self.term.uses, self.u
-        if (not hot.own or len(hot.runs) > 1 or paired or self.most or self.mask is not None or self.changed is not None
+        if (not hot.own or paired or self.most or self.mask is not None or self.changed is not None
                 or u.format != "full" or (not A.iso and "a" in uses) or uses & {"i", "k"}):
             return None
         shares, width = row_shares(A), tile_width(self.device, u.dtype.itemsize)

@@ -15,6 +15,7 @@ only where memory is ample, and dropped when memory is asked back.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -23,7 +24,7 @@ import numpy as np
 from spgraph.block import MatrixBlock
 from spgraph.block.width import index_dtype
 
-__all__ = ["NONE", "Slices", "Tiles", "Tiling", "tile_width"]
+__all__ = ["NONE", "Section", "Slices", "Tiles", "Tiling", "sections_of", "tile_width"]
 
 MOST_TILES = 12
 RUNS_BEFORE = 32  # pulls, before the copy is made, which takes as long as some fifty save
@@ -41,6 +42,8 @@ LANE = PIECE // 32  # of a lane
 WINDOW = 1 << 16
 SPARE_BYTES = 2 << 10  # of shared memory: nothing that a tile needs is left to the cache
 WARP = 32
+MOST_RUNS = 8  # of columns
+SAMPLE, FEW = 1 << 16, 16  # entries of which the columns are counted; elements that are read at a time
 WORD = np.dtype(np.uint32)
 NONE = {2: 0xFFFF, 1: 0xFFFFFFFF}  # no column, by how many a word has
 
@@ -72,20 +75,28 @@ class Slices(NamedTuple):
         return self.begins, self.slots, self.shapes, self.rows.size, self.rows, self.base, self.words
 
 
+class Section(NamedTuple):
+    """Some columns, all of one run."""
+
+    begin: int
+    end: int
+    reach: int  # so many rows, from the first on; what later ones have there is in the run's last section
+    kept: bool  # a tile, not what is left of the run
+
+
 class Tiles:
-    """The copy: tiles of `width` columns, and the rest.
+    """The copy of a matrix by sections of its columns.
 
     Parameters
     ----------
     A : MatrixBlock
-    width : int
-    reach : list of int
-        How many rows each tile has, none more than the one before.
+    sections : list of Section
+        All columns, in order.
 
     Attributes
     ----------
     slices : list of Slices
-        The tiles, and the rest.
+        The sections.
     splits : array
         Where the sums of the first rows begin, some of which have several, and where those of the others do.
     split : int
@@ -97,26 +108,22 @@ class Tiles:
 
     __slots__ = ("_numbers", "_pieces", "_rows", "nbytes", "slices", "split", "splits", "sums")
 
-    def __init__(self, A: MatrixBlock, width: int, reach: list[int]):
+    def __init__(self, A: MatrixBlock, sections: list[Section]):
         device: Any = A.device
-        xp, rows, count = device.xp, reach[0], len(reach)
-        cuts = xp.empty((count + 1) * rows, A.indptr.dtype)
-        _kernel(device, "cut_rows")(
-            rows, (A.indptr, A.indices, width, count, device.to_device(np.array(reach, np.int64)), cuts))
-        cuts = cuts.reshape(count + 1, rows)
-        lengths = A.indptr[1:] - A.indptr[:-1]
-        lengths[:rows] -= cuts[count]
-        begins = A.indptr[:-1].copy()
-        begins[:rows] += cuts[count]
-        longest = lengths.copy()
-        for t in range(count):
-            longest[:rows] = xp.maximum(longest[:rows], cuts[t + 1] - cuts[t])
+        xp, count = device.xp, len(sections)
+        ends, reach = (device.to_device(np.array(one, np.int64)) for one in zip(*((s.end, s.reach) for s in sections)))
+        cuts = xp.empty((count + 1) * A.nrows, A.indptr.dtype)
+        _kernel(device, "cut_rows")(A.nrows, (A.indptr, A.indices, count, ends, reach, cuts))
+        cuts = cuts.reshape(count + 1, A.nrows)
+        longest = cuts[1] - cuts[0]
+        for t in range(1, count):
+            longest = xp.maximum(longest, cuts[t + 1] - cuts[t])
         self._split(device, longest)
         self.slices = [
-            self._slices(A, t * width, width, cuts[t + 1, :end] - cuts[t, :end], A.indptr[:end] + cuts[t, :end])
-            for t, end in enumerate(reach)
+            self._slices(A, one, cuts[t + 1, :one.reach] - cuts[t, :one.reach],
+                         A.indptr[:one.reach] + cuts[t, :one.reach])
+            for t, one in enumerate(sections)
         ]
-        self.slices.append(self._slices(A, 0, 0, lengths, begins))
         self.nbytes = self.splits.nbytes + sum(one.nbytes for one in self.slices)
         del self._rows, self._numbers, self._pieces
 
@@ -145,9 +152,10 @@ class Tiles:
         return (xp.concatenate([(last - first).astype(lengths.dtype), lengths[split:]]),
                 xp.concatenate([(begins[rows] + first).astype(begins.dtype), begins[split:]]))
 
-    def _slices(self, A: MatrixBlock, base: int, kept: int, lengths: Any, begins: Any) -> Slices:
+    def _slices(self, A: MatrixBlock, section: Section, lengths: Any, begins: Any) -> Slices:
         device: Any = A.device
         xp = device.xp
+        base, kept = (section.begin, section.end - section.begin) if section.kept else (0, 0)
         lengths, begins = self._cut(device, lengths, begins)
         places = xp.flatnonzero(lengths > 0)
         size = lengths[places]
@@ -189,12 +197,12 @@ class Tiling:
         Pulls that could have used the copy.
     """
 
-    __slots__ = ("__weakref__", "_copies", "_reach", "runs", "width")
+    __slots__ = ("__weakref__", "_copies", "_sections", "runs", "width")
 
     def __init__(self, A: MatrixBlock, width: int, near: int):
         device: Any = A.device
         self.width, self.runs = width, 0
-        self._reach = _reach(A, self.width, near)
+        self._sections = sections_of(A, width, near)
         self._copies = device.kept
 
     @property
@@ -211,21 +219,19 @@ class Tiling:
     @property
     def due(self) -> bool:
         """Whether the copy is to be made."""
-        return bool(self._reach) and self.runs >= RUNS_BEFORE and self.made is None
+        return bool(self._sections) and self.runs >= RUNS_BEFORE and self.made is None
 
-    def make(self, A: MatrixBlock) -> Tiles | None:
+    def make(self, A: MatrixBlock) -> None:
         """Make the copy if memory is ample; else there is none for as many runs again."""
         device: Any = A.device
         self.runs = 0
-        nbytes = A.indices.nbytes + (len(self._reach) + 4) * A.indptr.nbytes  # at most
+        nbytes = A.indices.nbytes + (len(self._sections) + 4) * A.indptr.nbytes  # at most, with what making it takes
         if ROOM * nbytes > (device.memory().free or 0):
-            return None
+            return
         try:
-            made = self._kept[self] = Tiles(A, self.width, self._reach)
+            self._kept[self] = Tiles(A, self._sections)
         except MemoryError:
-            self._reach = []
-            return None
-        return made
+            self._sections = []
 
 
 def _kernel(device: Any, name: str, **consts: Any) -> Any:
@@ -236,27 +242,47 @@ def _kernel(device: Any, name: str, **consts: Any) -> Any:
     return found
 
 
-def _reach(A: MatrixBlock, width: int, near: int) -> list[int]:
-    """How many rows each tile has; none if tiles do not pay. The values of the first `near` columns are kept without.
+def _read(device: Any, array: Any) -> np.ndarray:
+    """A short array on the host, by few elements, which a device lets be copied; see `Context(host_copies=)`."""
+    return np.concatenate([device.to_host(array[at:at + FEW]) for at in range(0, array.size, FEW)])
 
-    By falling degree about as many entries lie in some columns as in the rows of the same numbers.
+
+def sections_of(A: MatrixBlock, width: int, near: int) -> list[Section]:
+    """The tiles that pay, and what they leave of each run of columns by falling degree; none if they do not.
+
+    A pull without them keeps the values of the first `near` columns of each run in shared memory.
     """
     device: Any = A.device
-    xp, most = device.xp, min(MOST_TILES, A.ncols // width)
-    if A.nvals < LEAST or most < 1 or A.indices.itemsize != WORD.itemsize:
+    xp = device.xp
+    runs = list(pairwise([*A.cols.runs, A.ncols]))
+    tiles = [range(begin, end - width + 1, width)[:MOST_TILES] for begin, end in runs]
+    if A.nvals < LEAST or len(runs) > MOST_RUNS or not any(tiles) or A.indices.itemsize != WORD.itemsize:
         return []
-    at = [*(min(t * width, A.nrows) for t in range(most + 1)), min(near, A.nrows)]
-    *bounds, before = device.to_host(A.indptr[device.to_device(np.array(at))]).tolist()
-    shares = np.diff(bounds) / A.nvals
-    shares = np.minimum.accumulate(shares[:int((shares > 0).cumprod().sum())])
-    if not shares.size:
-        return []
+    sample = xp.sort(A.indices[::max(A.nvals // SAMPLE, 1)])
+    begins = [begin for found in tiles for begin in found]
+    at = np.array([*begins, *(begin + width for begin in begins), *(begin for begin, _ in runs),
+                   *(min(begin + near, end) for begin, end in runs)], A.indices.dtype)
+    before, after, *kept = np.split(_read(device, xp.searchsorted(sample, device.to_device(at))) / sample.size,
+                                    np.cumsum([len(begins), len(begins), len(runs)]))
+    kept = (kept[1] - kept[0]).sum() * A.nvals
+    shares = np.maximum(after - before, 1 / sample.size)
     lengths = A.indptr[1:] - A.indptr[:-1]
     needed = np.ceil(OF_ROW / (REST - IN_TILE) / shares).astype(np.int64)
-    reach = device.to_host(xp.stack([(lengths >= int(one)).sum() for one in needed]))
-    entries = shares * device.to_host(A.indptr[device.to_device(reach)])
-    gains = np.cumsum(entries * (REST - IN_TILE) - reach * OF_ROW - OF_TILE)
-    best = int(gains.argmax())
-    alone = FAR * (A.nvals - before) + KEPT * before + ROW * A.nrows
-    tiled = REST * A.nvals - gains[best] + OF_ALL * A.nrows
-    return reach[:best + 1].tolist() if reach[best] and alone - tiled > LEAST_GAIN * alone else []
+    reach = _read(device, xp.stack([(lengths >= int(one)).sum() for one in needed]))
+    entries = shares * _read(device, A.indptr[device.to_device(reach)])
+    gains = entries * (REST - IN_TILE) - reach * OF_ROW - OF_TILE
+    made, gain, first = [], 0.0, 0
+    for (begin, end), found in zip(runs, tiles):
+        mine = slice(first, first + len(found))
+        first = mine.stop
+        sums = np.cumsum(gains[mine])
+        count = int(sums.argmax()) + 1 if len(found) and sums.max() > 0 else 0
+        rows = np.minimum.accumulate(reach[mine])[:count]
+        rows = rows[rows > 0]
+        gain += sums[rows.size - 1] if rows.size else 0.0
+        made += [Section(at, at + width, int(one), True) for at, one in zip(found, rows)]
+        if begin + width * rows.size < end:
+            made.append(Section(begin + width * rows.size, end, A.nrows, False))
+    alone = FAR * (A.nvals - kept) + KEPT * kept + ROW * A.nrows
+    tiled = REST * A.nvals - gain + OF_ALL * A.nrows
+    return made if any(one.kept for one in made) and alone - tiled > LEAST_GAIN * alone else []

@@ -1,24 +1,25 @@
 // A matrix cut into tiles of columns, so that the values of a tile's columns fit a multiprocessor's shared memory.
 //
-// Method: cut_rows finds by binary search where the tiles of a row end; fill_slices lays the entries of a tile, or of the rest,
+// Method: cut_rows finds by binary search where the tiles of a row end, and what is in none; fill_slices lays the entries of a tile, or of the rest,
 // out as pull_slices reads them: 32 neighbouring places, by falling length, are a block; a lane takes a row of
 // it, or, where rows are long, G lanes take each, in G slices; a slice has as many words for each lane as its longest row needs, word q of
 // all lanes side by side. A word has two columns of a tile (16 bits, less the first column) or one of the rest; NONE fills up.
-// Data encoding: A is CSR with sorted rows. cuts has `tiles` + 1 runs of a place for each of the first a.n rows: run t says
-// how many of the row's entries lie before tile t, which has the first reach[t] rows. Slice s begins at word begins[s], its rows at
+// Data encoding: A is CSR with sorted rows. Section t of a row ends before column ends[t]; rows from reach[t] on have nothing there,
+// and what they would have in the next section that has them. cuts has a run of a.n places for each section, and one more: run t
+// says how many of a row's entries lie before section t. Slice s begins at word begins[s], its rows at
 // place slots[s], and shapes[s] is 8 * words of a lane + log2 G; place p has lengths[p] entries from firsts[p] on.
 // Launch shape: cut_rows, a thread per row; fill_slices and pull_slices, a warp per slice.
-// Work: cut_rows, the logarithm of a row's length for each tile; fill_slices, one read and one write of each entry; pull_slices, a read of
+// Work: cut_rows, the logarithm of a row's length for each section; fill_slices, one read and one write of each entry; pull_slices, a read of
 // each, and of a value.
 
-//== cut_rows(indptr, indices, width, tiles, reach, cuts)
+//== cut_rows(indptr, indices, sections, ends, reach, cuts)
 KERNEL {
     for (i64 i = item(1); i < a.n; i += items(1)) {
         const i64 begin = load(a.indptr + i), end = load(a.indptr + i + 1);
         i64 at = begin;
         a.cuts[i] = 0;
-        for (i64 t = 0; t < a.tiles; t++) {
-            if (i < (i64)load(a.reach + t)) at = lower_bound(a.indices, at, end, (t + 1) * a.width);
+        for (i64 t = 0; t < a.sections; t++) {
+            if (i < (i64)load(a.reach + t)) at = lower_bound(a.indices, at, end, (i64)load(a.ends + t));
             a.cuts[(t + 1) * a.n + i] = (E_cuts)(at - begin);
         }
     }
