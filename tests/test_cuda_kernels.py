@@ -14,6 +14,7 @@ import pytest
 from cuda_cases import CASES, CELLS, FEW_SEEDS, combining, monoids_alike, outcome
 from devices import spread
 from graphs import GRAPHS
+from tiling import same_ranks_in_parts
 
 import spgraph as sg
 from semirings.dtypes import lookup_dtype
@@ -106,13 +107,7 @@ def test_hot_values_of_every_owner(cuda, duplicate, monkeypatch):
     monkeypatch.setattr(products_cuda, "CACHE_BYTES", cuda.shared_memory - most)
     made, hot = [], products_cuda._hot_values
     monkeypatch.setattr(products_cuda, "_hot_values", lambda *args: made.append(hot(*args)) or made[-1])
-    with sg.Context("cpu"):
-        A = sg.generators.rmat(9, 8, seed=4)
-        wanted = algorithms.pagerank(A, tol=1e-12).to_dense()
-    group = group_of(tuple(spread(cuda, 3)))
-    with sg.Context(group, direction="pull", duplicate=duplicate, partition="random"):
-        found = algorithms.pagerank(A.to(group).reorder("degree"), tol=1e-12).to_dense()
-    np.testing.assert_allclose(found, wanted, 1e-9)
+    same_ranks_in_parts(cuda, duplicate)
     assert {(hot.own + hot.halved, hot.halved > 0, len(hot.runs)) for hot in made} == {(13, cuda.clusters, 3)}
 
 

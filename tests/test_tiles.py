@@ -6,16 +6,15 @@ Runs on the GPU if that is the backend, else on the emulated one.
 from __future__ import annotations
 
 import gc
+import sys
 
 import numpy as np
 import pytest
-from devices import spread
-from tiling import WIDTH, small_tiles
+from tiling import WIDTH, same_ranks_in_parts, small_tiles
 
 import spgraph as sg
 from spgraph import algorithms, binary, semiring
-from spgraph.engine import tiles_cuda
-from spgraph.exchange import group_of
+from spgraph.engine import steps_cuda, tiles_cuda
 from spgraph.kernels.device import HOST
 
 
@@ -132,13 +131,7 @@ def test_algorithms(cuda, tiled, run):
 @pytest.mark.parametrize("duplicate", ["1-hop", "all"])
 def test_parts(cuda, tiled, duplicate):
     """Columns of other parts are runs of their own, with tiles of their own."""
-    with sg.Context("cpu"):
-        A = sg.generators.rmat(9, 8, seed=4)
-        wanted = algorithms.pagerank(A, tol=1e-12).to_dense()
-    group = group_of(tuple(spread(cuda, 3)))
-    with sg.Context(group, direction="pull", duplicate=duplicate, partition="random"):
-        found = algorithms.pagerank(A.to(group).reorder("degree"), tol=1e-12).to_dense()
-    np.testing.assert_allclose(found, wanted, 1e-9)
+    same_ranks_in_parts(cuda, duplicate)
     assert len({id(tiles) for tiles in tiled}) == 3
     assert all(sum(one.kept > 0 for one in tiles.slices) > 3 for tiles in tiled)
 
@@ -207,6 +200,90 @@ def test_every_entry_is_in_one_section(cuda, piece, lane, giants, monkeypatch):
                             assert all(section.begin <= col < section.end for col in cols)
                         assert not cols or row_of[places[place]] < section.reach
             assert sorted(found) == list(zip(of, get(A.indices)))
+
+
+@pytest.mark.parametrize("n", [59, 60, 61, 80])
+@pytest.mark.parametrize("directed", [False, True])
+def test_sections_have_all_columns(cuda, n, directed):
+    """Also where tiles of some rows cover them exactly: the other rows' entries are in what is left, then."""
+    rng = np.random.default_rng(n)
+    rows, cols = np.nonzero(~np.eye(n - 3, dtype=bool))
+    rows, cols = np.append(rows, [n - 3, n - 2, n - 2, n - 1]), np.append(cols, [n - 2, n - 3, n - 1, n - 2])
+    if directed:
+        some = rng.random(rows.size) < rng.random(n)[rows]
+        rows, cols = rows[some], cols[some]
+    found = []
+    with small_tiles(OF_ROW=6.0, MOST_TILES=12):
+        for device in (HOST, cuda):
+            with sg.Context(device, direction="pull"):
+                A = sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n).to(device).reorder("degree")
+                u = sg.Vector.from_dense(np.arange(1, n + 1, dtype=np.int32))
+                found.append([B.mxv(u, semiring.plus_second).new() for B in (A, A.T) for _ in range(3)])
+        sections = tiles_cuda.sections_of(A._block, WIDTH, 0)
+    same(found)
+    assert [one.begin for one in sections] == [0, *(one.end for one in sections[:-1])]
+    assert sections[-1][1:] == (n, n, False)
+    reach = [one.reach for one in sections if one.kept]
+    assert reach == sorted(reach, reverse=True)
+
+
+def test_the_first_columns_may_be_read_less(cuda):
+    """By falling degree of both directions the first ones may be those that read most."""
+    n, rng = 200, np.random.default_rng(1)
+    rows = np.concatenate([np.repeat(np.arange(20), 150), rng.integers(20, n, 900)])
+    cols = np.concatenate([rng.integers(20, n, 3000), rng.integers(20, 40, 880), np.arange(20)])
+    with small_tiles(OF_ROW=20.0), sg.Context(cuda):
+        A = sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n, dup_op=binary.first).to(cuda).reorder("degree")
+        reach = [one.reach for one in tiles_cuda.sections_of(A._block, WIDTH, 0) if one.kept]
+    assert len(reach) > 1
+    assert reach == sorted(reach, reverse=True)
+
+
+def test_values_of_other_sizes_have_other_tiles(cuda, tiled):
+    found = []
+    for device in (HOST, cuda):
+        with sg.Context(device, direction="pull"):
+            A = graph(device)
+            found.append([
+                A.mxv(sg.Vector.from_dense(np.arange(A.nrows).astype(dtype)), semiring.plus_second).new()
+                for dtype in (np.int8, np.float32, np.float64, np.int64, np.float32) for _ in range(2)
+            ])  # fmt: skip
+    same(found)
+    assert [tiles.slices[0].kept for tiles in tiled] == [20] * 3 + [10] * 3 + [20] * 2
+    assert len({id(tiles) for tiles in tiled}) == 2
+    A._block.expand()
+    assert sys.getsizeof(A) - object.__sizeof__(A) >= sum(x.nbytes for x in (A._block.indptr, A._block.indices))
+    assert A._block.shares.copied == sum(tiles.nbytes for tiles in {id(one): one for one in tiled}.values())
+
+
+@pytest.mark.parametrize("what", ["Tiles", "sections_of"])
+def test_no_memory_for_the_copy(cuda, tiled, what, monkeypatch):
+    """Then there is none, and it is not tried again and again."""
+    tries = []
+
+    def fails(*_):
+        tries.append(1)
+        raise MemoryError
+
+    monkeypatch.setattr(tiles_cuda, what, fails)
+    with sg.Context(cuda, direction="pull"):
+        A = graph(cuda)
+        u = sg.Vector.from_dense(np.arange(A.nrows, dtype=np.float32))
+        results = [A.mxv(u, semiring.plus_second).new() for _ in range(5)]
+    same([results[:1] * 4, results[1:]])
+    assert len(tries) == 1
+    assert not tiled
+
+
+def test_memory_released_while_others_pull(cuda, tiled, monkeypatch):
+    """The copy that was there when a step was chosen is made again."""
+    with sg.Context(cuda, direction="pull"):
+        A = graph(cuda)
+        u = sg.Vector.from_dense(np.arange(A.nrows, dtype=np.float32))
+        first, second = (A.mxv(u, semiring.plus_second).new() for _ in range(2))
+        run = steps_cuda.PullStep.run
+        monkeypatch.setattr(steps_cuda.PullStep, "run", lambda *args: cuda.release_memory() or run(*args))
+        same([[first, second], [A.mxv(u, semiring.plus_second).new() for _ in range(2)]])
 
 
 def test_memory_comes_back(cuda, tiled, monkeypatch):

@@ -7,9 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from spgraph.engine import products_cuda, steps_cuda, tiles_cuda
+import numpy as np
+from devices import spread
 
-__all__ = ["WIDTH", "small_tiles"]
+import spgraph as sg
+from spgraph import algorithms
+from spgraph.engine import products_cuda, steps_cuda, tiles_cuda
+from spgraph.exchange import group_of
+
+__all__ = ["WIDTH", "same_ranks_in_parts", "small_tiles"]
 
 WIDTH = 20
 HOT = products_cuda.Hot(13, 0, [0])
@@ -18,6 +24,8 @@ HOT = products_cuda.Hot(13, 0, [0])
 @contextmanager
 def small_tiles(**settings: Any) -> Iterator[list]:
     """Within, matrices by degree are cut after one pull, into `MOST_TILES` tiles of all rows with entries there.
+
+    A tile has 20 columns, or 10 if values have 8 bytes.
 
     Yields the list of the `Tiles` that pulls have gathered from.
     """
@@ -34,6 +42,18 @@ def small_tiles(**settings: Any) -> Iterator[list]:
     paying = {"LEAST": 1, "RUNS_BEFORE": 1, "ROOM": 0, "LEAST_GAIN": -1e9, "OF_TILE": 0, "OF_ROW": 1e-9,
               "MOST_TILES": 4}
     with (mock.patch.multiple(tiles_cuda, **{**paying, **settings}),
-          mock.patch.multiple(products_cuda, HOT_BLOCK=64, _hot_values=hot, tile_width=lambda device, size: WIDTH),
+          mock.patch.multiple(products_cuda, HOT_BLOCK=64, _hot_values=hot,
+                              tile_width=lambda device, size: 4 * WIDTH // max(size, 4)),
           mock.patch.object(steps_cuda.PullStep, "_tile_sums", noted)):
         yield used
+
+
+def same_ranks_in_parts(cuda: Any, duplicate: str) -> None:
+    """PageRank of a graph in three parts, by degree, is that of the CPU."""
+    with sg.Context("cpu"):
+        A = sg.generators.rmat(9, 8, seed=4)
+        wanted = algorithms.pagerank(A, tol=1e-12).to_dense()
+    group = group_of(tuple(spread(cuda, 3)))
+    with sg.Context(group, direction="pull", duplicate=duplicate, partition="random"):
+        found = algorithms.pagerank(A.to(group).reorder("degree"), tol=1e-12).to_dense()
+    np.testing.assert_allclose(found, wanted, 1e-9)

@@ -187,10 +187,10 @@ class CudaProduct(Product):
         if (not hot.own or paired or self.most or self.mask is not None or self.changed is not None
                 or u.format != "full" or (not A.iso and "a" in uses) or uses & {"i", "k"}):
             return None
-        shares, width = row_shares(A), tile_width(self.device, u.dtype.itemsize)
-        if shares.tiling is None:
-            shares.tiling = Tiling(A, width, hot.own + CLUSTER * hot.halved)
-        return shares.tiling if shares.tiling.width <= width else None
+        tilings, width = row_shares(A).tilings, tile_width(self.device, u.dtype.itemsize)
+        if width not in tilings:
+            tilings[width] = Tiling(A, width, hot.own + CLUSTER * hot.halved)
+        return tilings[width]
 
     def slices_kernel(self, A: MatrixBlock, kept: int) -> Any:
         """The pull that adds what some columns have to sums; the values of so many are kept in shared memory."""

@@ -21,11 +21,11 @@ class Shares:
 
     Attributes
     ----------
-    tiling : engine.tiles_cuda.Tiling or None
-        How the matrix is cut into tiles of columns, if somebody has asked.
+    tilings : dict of int to engine.tiles_cuda.Tiling
+        How the matrix is cut into tiles, by how many columns these have: of values of up to 4 bytes, of others.
     """
 
-    __slots__ = ("_reads", "args", "arrived", "pieces", "tiling", "units")
+    __slots__ = ("_reads", "args", "arrived", "pieces", "tilings", "units")
 
     def __init__(self, A: MatrixBlock):
         device: Any = A.device
@@ -51,13 +51,12 @@ class Shares:
                      self.pieces, share)
         self.arrived = xp.zeros(giants.size, np.uint32)
         self._reads: dict[int, int] = {}
-        self.tiling: Any = None
+        self.tilings: dict[int, Any] = {}
 
     @property
     def copied(self) -> int:
-        """Bytes of the matrix's copy by tiles, if there is one."""
-        tiles = None if self.tiling is None else self.tiling.made
-        return 0 if tiles is None else tiles.nbytes
+        """Bytes of the matrix's copies by tiles, if there are some."""
+        return sum(tiling.made.nbytes for tiling in self.tilings.values() if tiling.made is not None)
 
     def reads(self, A: MatrixBlock, count: int) -> int:
         """Entries in the first `count` rows; by falling degree, about as many are in the first columns."""

@@ -267,7 +267,7 @@ class PullStep(_Step):
     def _tile_sums(self, A: MatrixBlock, u: VectorBlock) -> tuple:
         """The sums of A's rows, and which rows have several; see `pull_sums`."""
         device: Any = A.device
-        tiles = self._tiling.made
+        tiles = self._tiling.tiles(A)
         sums = device.filled(tiles.sums, self._start, self._term.dtype)
         for one, kernel in zip(tiles.slices, self._tile_kernels):
             kernel(one.slots.size, (*one.args, sums, self._values, u.values),

@@ -50,7 +50,7 @@ NONE = {2: 0xFFFF, 1: 0xFFFFFFFF}  # no column, by how many a word has
 
 def tile_width(device: Any, size: int) -> int:
     """Columns of a tile, if a value has so many bytes."""
-    return min((device.shared_memory - SPARE_BYTES) // size, NONE[2])
+    return min((device.shared_memory - SPARE_BYTES) // max(size, WORD.itemsize), NONE[2])
 
 
 class Slices(NamedTuple):
@@ -202,8 +202,11 @@ class Tiling:
     def __init__(self, A: MatrixBlock, width: int, near: int):
         device: Any = A.device
         self.width, self.runs = width, 0
-        self._sections = sections_of(A, width, near)
         self._copies = device.kept
+        try:
+            self._sections = sections_of(A, width, near)
+        except MemoryError:
+            self._sections = []
 
     @property
     def made(self) -> Tiles | None:
@@ -220,6 +223,10 @@ class Tiling:
     def due(self) -> bool:
         """Whether the copy is to be made."""
         return bool(self._sections) and self.runs >= RUNS_BEFORE and self.made is None
+
+    def tiles(self, A: MatrixBlock) -> Tiles:
+        """The copy, which was there; made again if another thread has released memory since then."""
+        return self.made or self._kept.setdefault(self, Tiles(A, self._sections))
 
     def make(self, A: MatrixBlock) -> None:
         """Make the copy if memory is ample; else there is none for as many runs again."""
@@ -269,20 +276,19 @@ def sections_of(A: MatrixBlock, width: int, near: int) -> list[Section]:
     lengths = A.indptr[1:] - A.indptr[:-1]
     needed = np.ceil(OF_ROW / (REST - IN_TILE) / shares).astype(np.int64)
     reach = _read(device, xp.stack([(lengths >= int(one)).sum() for one in needed]))
+    last = np.cumsum([len(found) for found in tiles])
+    for mine in np.split(reach, last[:-1]):  # no tile has more rows than the one before
+        mine[:] = np.maximum.accumulate(mine[::-1])[::-1]
     entries = shares * _read(device, A.indptr[device.to_device(reach)])
-    gains = entries * (REST - IN_TILE) - reach * OF_ROW - OF_TILE
-    made, gain, first = [], 0.0, 0
-    for (begin, end), found in zip(runs, tiles):
-        mine = slice(first, first + len(found))
-        first = mine.stop
-        sums = np.cumsum(gains[mine])
+    gains = np.split(entries * (REST - IN_TILE) - reach * OF_ROW - OF_TILE, last[:-1])
+    made, gain = [], 0.0
+    for (begin, end), found, rows, of in zip(runs, tiles, np.split(reach, last[:-1]), gains):
+        sums = np.cumsum(of)
         count = int(sums.argmax()) + 1 if len(found) and sums.max() > 0 else 0
-        rows = np.minimum.accumulate(reach[mine])[:count]
-        rows = rows[rows > 0]
-        gain += sums[rows.size - 1] if rows.size else 0.0
-        made += [Section(at, at + width, int(one), True) for at, one in zip(found, rows)]
-        if begin + width * rows.size < end:
-            made.append(Section(begin + width * rows.size, end, A.nrows, False))
+        count = min(count, int(np.count_nonzero(rows)))
+        gain += sums[count - 1] if count else 0.0
+        made += [Section(at, at + width, int(one), True) for at, one in zip(found[:count], rows)]
+        made.append(Section(begin + width * count, end, A.nrows, False))  # also what later rows have in tiles
     alone = FAR * (A.nvals - kept) + KEPT * kept + ROW * A.nrows
     tiled = REST * A.nvals - gain + OF_ALL * A.nrows
     return made if any(one.kept for one in made) and alone - tiled > LEAST_GAIN * alone else []

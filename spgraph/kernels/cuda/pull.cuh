@@ -790,18 +790,20 @@ KERNEL {
 
 //== pull_sums(sums, splits, split, indptr, indices, avals, upresent, uvals, mpresent, mvals, cpresent, cvals, before, chpresent, chvals, row_gid,
 //=            col_gid) returns=2
-// What comes of the sums: those of the first `split` rows are in pieces, which begin at splits[row].
+// What comes of the sums: those of the first `split` rows are in pieces, which begin at splits[row]; a warp adds them up.
 KERNEL {
     i64 count = 0, changes = 0;
-    for (i64 row = item(1); row < a.n; row += items(1)) {
-        const bool found = load(a.indptr + row + 1) > load(a.indptr + row);
-        const bool cut = row < a.split;
-        i64 at = cut ? (i64)load(a.splits + row) : row - a.split + (i64)load(a.splits + a.split);
-        R_ADD total = load(a.sums + at);
-        if (cut)
-            for (const i64 end = load(a.splits + row + 1); ++at < end;) total = ADD(total, load(a.sums + at));
-        settle(a, row, true, found, total, count, changes);
+    const auto found = [&](i64 row) { return load(a.indptr + row + 1) > load(a.indptr + row); };
+    for (i64 row = item(32); row < a.split; row += items(32)) {
+        const i64 end = load(a.splits + row + 1);
+        R_ADD total = IDENTITY;
+        for (i64 at = (i64)load(a.splits + row) + lane(); at < end; at += 32) total = ADD(total, load(a.sums + at));
+        for (int d = 16; d; d >>= 1) total = ADD(total, from_lane_xor(total, d));
+        if (lane() == 0) settle(a, row, true, found(row), total, count, changes);
     }
+    const R_ADD* const others = a.sums + ((i64)load(a.splits + a.split) - a.split);
+    for (i64 row = a.split + item(1); row < a.n; row += items(1))
+        settle(a, row, true, found(row), (R_ADD)load(others + row), count, changes);
     tally(a.result, 0, count);
     publish(a);
 }
