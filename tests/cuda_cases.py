@@ -248,7 +248,7 @@ def pull_tiles(draw: Draw) -> list:
     """Matrices that are cut into tiles of columns, at once: new results, and sums into what there is."""
     A = draw.matrix(400, 400, draw.pick(["INT64", "FP32", "BOOL"]), degree=draw.pick([1, 8]), iso=True)
     A = A.reorder("degree")
-    piece, results = draw.pick([2048, 40]), []
+    piece, results = draw.pick([2048, 8]), []
     with (sg.Context(direction="pull"),
           small_tiles(RUNS_BEFORE=0, PIECE=piece, LANE=draw.pick([2, piece]), WINDOW=draw.pick([64, 4096]))):
         for dtype in ("FP32", "INT64", "INT8"):

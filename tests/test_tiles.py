@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_statements(cuda, tiled, symmetric, piece, lane, window, giants, monkeyp
                         found += [fresh, full, some, wide]
         results.append(found)
     same(results)
-    assert len(tiled) >= 2 * 4 * 2 * 2
+    assert len(tiled) >= 90  # of twelve pulls for each of eight pairs
     assert all(len(tiles.slices) > 2 for tiles in tiled)
     assert any(tiles.split for tiles in tiled) == (piece < 10 or (piece < 100 and giants > 0))
 
@@ -213,7 +214,7 @@ def test_sections_have_all_columns(cuda, n, directed):
         some = rng.random(rows.size) < rng.random(n)[rows]
         rows, cols = rows[some], cols[some]
     found = []
-    with small_tiles(OF_ROW=6.0, MOST_TILES=12):
+    with small_tiles(OF_ROW=6.0, MOST_TILES=12) as used:
         for device in (HOST, cuda):
             with sg.Context(device, direction="pull"):
                 A = sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n).to(device).reorder("degree")
@@ -221,6 +222,7 @@ def test_sections_have_all_columns(cuda, n, directed):
                 found.append([B.mxv(u, semiring.plus_second).new() for B in (A, A.T) for _ in range(3)])
         sections = tiles_cuda.sections_of(A._block, WIDTH, 0)
     same(found)
+    assert len(used) >= 4
     assert [one.begin for one in sections] == [0, *(one.end for one in sections[:-1])]
     assert sections[-1][1:] == (n, n, False)
     reach = [one.reach for one in sections if one.kept]
@@ -252,8 +254,17 @@ def test_values_of_other_sizes_have_other_tiles(cuda, tiled):
     assert [tiles.slices[0].kept for tiles in tiled] == [20] * 3 + [10] * 3 + [20] * 2
     assert len({id(tiles) for tiles in tiled}) == 2
     A._block.expand()
-    assert sys.getsizeof(A) - object.__sizeof__(A) >= sum(x.nbytes for x in (A._block.indptr, A._block.indices))
+    plain = sum(x.nbytes for x in (A._block.indptr, A._block.indices))
+    assert sys.getsizeof(A) - object.__sizeof__(A) >= plain + A._block.shares.copied
     assert A._block.shares.copied == sum(tiles.nbytes for tiles in {id(one): one for one in tiled}.values())
+
+
+def test_tiles_fill_shared_memory():
+    """Of values of any size, as far as 16 bits can number the columns."""
+    wide, small = SimpleNamespace(shared_memory=227 << 10), SimpleNamespace(shared_memory=48 << 10)
+    assert [tiles_cuda.tile_width(wide, size) for size in (1, 2, 4, 8)] == [57_600, 57_600, 57_600, 28_800]
+    assert tiles_cuda.tile_width(small, 4) == (46 << 10) // 4
+    assert tiles_cuda.tile_width(SimpleNamespace(shared_memory=1 << 20), 4) == 0xFFFF
 
 
 @pytest.mark.parametrize("what", ["Tiles", "sections_of"])
@@ -283,7 +294,10 @@ def test_memory_released_while_others_pull(cuda, tiled, monkeypatch):
         first, second = (A.mxv(u, semiring.plus_second).new() for _ in range(2))
         run = steps_cuda.PullStep.run
         monkeypatch.setattr(steps_cuda.PullStep, "run", lambda *args: cuda.release_memory() or run(*args))
+        assert len(tiled) == 1
         same([[first, second], [A.mxv(u, semiring.plus_second).new() for _ in range(2)]])
+    assert len(tiled) == 3
+    assert len(cuda.kept["tiles"]) == 1
 
 
 def test_memory_comes_back(cuda, tiled, monkeypatch):

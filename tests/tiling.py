@@ -23,7 +23,7 @@ HOT = products_cuda.Hot(13, 0, [0])
 
 @contextmanager
 def small_tiles(**settings: Any) -> Iterator[list]:
-    """Within, matrices by degree are cut after one pull, into `MOST_TILES` tiles of all rows with entries there.
+    """Within, matrices by degree are cut after one pull, into `MOST_TILES` tiles of as many rows as have entries.
 
     A tile has 20 columns, or 10 if values have 8 bytes.
 

@@ -1,8 +1,9 @@
 """Matrix-vector products on a GPU: push from an edge-balanced list, pull by equal shares of the entries.
 
 Launches: push, one and one that clears up after it (and one before it for a list that did not come from a
-push through the same matrix); pull, one. Nothing is waited for but the numbers that a program asks
-for: the length of the result comes with the edges that it has, so the next push needs no other wait.
+push through the same matrix); pull, one (from tiles one for each section of columns, and one more). Nothing is
+waited for but the numbers that a program asks for: the length of the result comes with the edges that it has, so the
+next push needs no other wait.
 """
 
 from __future__ import annotations

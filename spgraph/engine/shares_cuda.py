@@ -56,7 +56,8 @@ class Shares:
     @property
     def copied(self) -> int:
         """Bytes of the matrix's copies by tiles, if there are some."""
-        return sum(tiling.made.nbytes for tiling in self.tilings.values() if tiling.made is not None)
+        found = [tiling.made for tiling in list(self.tilings.values())]
+        return sum(tiles.nbytes for tiles in found if tiles is not None)
 
     def reads(self, A: MatrixBlock, count: int) -> int:
         """Entries in the first `count` rows; by falling degree, about as many are in the first columns."""

@@ -2,14 +2,14 @@
 
 Such gathers are bound by the sectors that the L2 hands out, and by adding up rows that lie in a warp as they come. So
 the matrix is copied in another form. What is read most should lie in shared memory, which holds the values of some
-50,000 columns: by falling degree the first ones have most entries, and the next ones again most of those that are left.
+57,600 columns: by falling degree the first ones have most entries, and the next ones again most of those that are left.
 They become tiles, as far as this pays, whose columns take 2 bytes; the rest stays one piece. In each, rows of like
 length lie side by side in slices, so that a lane has a row (of a long one, several lanes a share) and adds up without
 asking others: SELL-C-sigma (M. Kreutzer et al., SIAM J. Sci. Comput. 36, 2014) with shapes that follow the rows. A pull
-gathers one tile after the other into sums, then the rest, and writes what comes of them (`pull_slices` and `pull_sums`
-in pull.cuh).
+gathers one tile after the other into sums, then the rest, and writes what comes of them (`pull_slices` of tiles.cuh,
+`pull_sums` of pull.cuh).
 
-The copy takes about two thirds of the matrix's memory. It is made after so many pulls that others are to be expected,
+The copy takes half to nearly all of the matrix's memory. It is made after so many pulls that others are to be expected,
 only where memory is ample, and dropped when memory is asked back.
 """
 
@@ -27,18 +27,19 @@ from spgraph.block.width import index_dtype
 __all__ = ["NONE", "Section", "Slices", "Tiles", "Tiling", "sections_of", "tile_width"]
 
 MOST_TILES = 12
-RUNS_BEFORE = 32  # pulls, before the copy is made, which takes as long as some fifty save
-ROOM = 16  # so many times the copy's bytes must be free
+RUNS_BEFORE = 32  # pulls, before the copy is made, which takes as long as forty to seventy save
+ROOM = 16  # so many times the bytes of the matrix and of making the copy must be free
 LEAST_GAIN = 0.05  # of the time of a pull
 LEAST = 1 << 22  # entries
-# picoseconds of an H200 (bench/results/2026-12-01-h200-tiles.json). Without tiles: an entry whose value comes from the
-# L2, from shared memory, a row; with them: an entry of the rest, of a tile, a row of a tile, a tile, a row of all
+# picoseconds of an H200, fitted to PageRank and bench/results/2026-12-01-h200-tiles.json. Without tiles: an entry whose
+# value comes from the L2, from shared memory, a row; with them: an entry of the rest, of a tile, a row of a tile,
+# a tile, a row of all
 FAR, KEPT, ROW = 6.5, 2.0, 10.0
 REST, IN_TILE, OF_ROW, OF_TILE, OF_ALL = 7.2, 1.3, 6.0, 18e6, 20.0
 PIECE = 2048  # entries of a row that are one place, at most: a slice's 32 lanes have so many
 LANE = PIECE // 32  # of a lane
-# rows among which those of like length are put side by side, and whose sums are near each other; with 4,096 PageRank
-# takes 2.13 ms an iteration on rmat:24:16, so 2.05
+# rows among which those of like length are put side by side, and whose sums are near each other; with 4,096 the
+# trial's PageRank took 2.13 ms an iteration on rmat:24:16, so 2.05
 WINDOW = 1 << 16
 SPARE_BYTES = 2 << 10  # of shared memory: nothing that a tile needs is left to the cache
 WARP = 32
@@ -56,7 +57,7 @@ def tile_width(device: Any, size: int) -> int:
 class Slices(NamedTuple):
     """The entries of some columns as `pull_slices` reads them."""
 
-    base: int  # the first column
+    base: int  # what columns are less by: the first one of a tile, else 0
     kept: int  # how many columns there are, if their values are to be kept; else 0
     begins: Any
     slots: Any
@@ -187,21 +188,19 @@ class Tiles:
 
 
 class Tiling:
-    """Whether and when a matrix is cut into tiles, how wide these are, and the copy while there is one.
+    """Whether and when a matrix is cut into tiles of `width` columns, and the copy while there is one.
 
     Attributes
     ----------
-    width : int
-        Columns of a tile.
     runs : int
-        Pulls that could have used the copy.
+        Pulls that could have used a copy, since one was last made or there was no room for it.
     """
 
-    __slots__ = ("__weakref__", "_copies", "_sections", "runs", "width")
+    __slots__ = ("__weakref__", "_copies", "_fails", "_sections", "runs")
 
     def __init__(self, A: MatrixBlock, width: int, near: int):
         device: Any = A.device
-        self.width, self.runs = width, 0
+        self.runs, self._fails = 0, False
         self._copies = device.kept
         try:
             self._sections = sections_of(A, width, near)
@@ -222,23 +221,23 @@ class Tiling:
     @property
     def due(self) -> bool:
         """Whether the copy is to be made."""
-        return bool(self._sections) and self.runs >= RUNS_BEFORE and self.made is None
+        return bool(self._sections) and not self._fails and self.runs >= RUNS_BEFORE and self.made is None
 
     def tiles(self, A: MatrixBlock) -> Tiles:
         """The copy, which was there; made again if another thread has released memory since then."""
         return self.made or self._kept.setdefault(self, Tiles(A, self._sections))
 
     def make(self, A: MatrixBlock) -> None:
-        """Make the copy if memory is ample; else there is none for as many runs again."""
+        """Make the copy if memory is ample, else not for as many runs again; never if it ran out meanwhile."""
         device: Any = A.device
         self.runs = 0
-        nbytes = A.indices.nbytes + (len(self._sections) + 4) * A.indptr.nbytes  # at most, with what making it takes
+        nbytes = A.indices.nbytes + (len(self._sections) + 4) * A.indptr.nbytes  # about, with what making it takes
         if ROOM * nbytes > (device.memory().free or 0):
             return
         try:
             self._kept[self] = Tiles(A, self._sections)
         except MemoryError:
-            self._sections = []
+            self._fails = True
 
 
 def _kernel(device: Any, name: str, **consts: Any) -> Any:
@@ -265,7 +264,7 @@ def sections_of(A: MatrixBlock, width: int, near: int) -> list[Section]:
     tiles = [range(begin, end - width + 1, width)[:MOST_TILES] for begin, end in runs]
     if A.nvals < LEAST or len(runs) > MOST_RUNS or not any(tiles) or A.indices.itemsize != WORD.itemsize:
         return []
-    sample = xp.sort(A.indices[::max(A.nvals // SAMPLE, 1)])
+    sample = xp.sort(A.indices[::A.nvals // SAMPLE | 1])  # odd: rows of one length would show the same place of each
     begins = [begin for found in tiles for begin in found]
     at = np.array([*begins, *(begin + width for begin in begins), *(begin for begin, _ in runs),
                    *(min(begin + near, end) for begin, end in runs)], A.indices.dtype)
