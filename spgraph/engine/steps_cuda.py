@@ -155,7 +155,7 @@ class PushStep(_Step):
 
 
 class PullStep(_Step):
-    """A pull into C in one pass, with mask, accumulator and write; filters come later.
+    """A pull into C with mask, accumulator and write, in one pass or from tiles; filters come later.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class PullStep(_Step):
     shares : engine.shares_cuda.Shares, optional
         Of the rows that are stored, if they are gathered whole, or in copies.
     hot : products_cuda.Hot
-        Which of u's values blocks keep.
+        Which of u's values blocks keep, where there are no tiles.
     hot_blocks : int, optional
         How many such blocks there are.
     tiling : engine.tiles_cuda.Tiling, optional

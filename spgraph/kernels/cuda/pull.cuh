@@ -1,6 +1,6 @@
 // Masked SpMV as pull: every allowed row of the output gathers from its stored entries.
 //
-// Three sections for the CPU's one template. `pull_until` is its block gather_until: a thread per open row of a tile, which stops
+// Several sections for the CPU's one template (`pull_sums` writes what pull_slices of tiles.cuh has gathered). `pull_until` is its block gather_until: a thread per open row of a tile, which stops
 // at the monoid's terminal value (Beamer's bottom-up step is the case of an `any` monoid under a complemented mask); a
 // row that is not done after SERIAL entries is finished by its whole warp. Where rows come by falling length, the long ones at the
 // beginning are dealt out to all warps: a tile of them would be one warp's work. `pull_all` is gather_all: a warp takes CHUNK
