@@ -16,6 +16,7 @@ from spgraph._convert import to_size
 from spgraph._estimate_parts import PartsEstimate, chosen_duplicate, even_facts, matrix_facts
 from spgraph._estimate_sizes import LONG_LISTS, VECTORS, csr_bytes, width_of
 from spgraph._room import size_text
+from spgraph.engine.tiles_cuda import most_bytes
 from spgraph.kernels.cuda.sorting import build_peak
 from spgraph.kernels.memory import Memory
 from spgraph.matrix import Matrix
@@ -44,14 +45,19 @@ class Estimate:
     vectors : dict of str to int
         What algorithms add to the graph, by their names; BFS on a GPU 20 bytes a vertex more where the context's
         direction is not "auto".
+    tiles : int
+        At most, what copies by tiles take on a GPU, see `Context`: one of the graph and one of the transpose. 0 if none
+        is made: the graph is not by degree, or the context says so. `fits` leaves them out, since they are made only
+        where more than sixteen times the graph is free.
     free : int or None
         What the device has free now; None if that cannot be told here.
     """
 
-    __slots__ = ("_there", "device", "dtype", "free", "graph", "nvals", "peak", "shape", "transpose", "vectors")
+    __slots__ = ("_there", "device", "dtype", "free", "graph", "nvals", "peak", "shape", "tiles", "transpose",
+                 "vectors")
 
     def __init__(self, shape: tuple[int, int], nvals: int, dtype: Any, device: str, on_host: bool, transpose: bool,
-                 free: int | None, there: bool):
+                 free: int | None, there: bool, tiled: bool):
         nrows, ncols = shape
         itemsize = 0 if dtype is None else dtype.np_type.itemsize
         self.shape, self.nvals, self.dtype, self.device, self.free = shape, nvals, dtype, device, free
@@ -61,6 +67,9 @@ class Estimate:
         self.peak = max(self.graph, sorting(nrows, ncols, nvals, itemsize))
         if transpose:
             self.peak = max(self.peak, self.graph + self.transpose + _turning(ncols, nvals, itemsize, on_host))
+        self.tiles = 0
+        if tiled and not on_host:
+            self.tiles = most_bytes(nrows, ncols, nvals) + (most_bytes(ncols, nrows, nvals) if transpose else 0)
         more = {} if on_host or context.current().direction == "auto" else LONG_LISTS
         self.vectors = {name: (size + more.get(name, 0)) * max(shape) for name, size in VECTORS.items()}
         self._there = there
@@ -80,7 +89,7 @@ class Estimate:
         nrows, ncols = self.shape
         kind = "unweighted" if self.dtype is None else self.dtype.name
         rows = [("graph", self.graph), *([("transpose", self.transpose)] if self.transpose else [])]
-        rows += [("peak", self.peak), *self.vectors.items()]
+        rows += [("peak", self.peak), *self.vectors.items(), *([("tiles", self.tiles)] if self.tiles else [])]
         lines = [f"Estimate  {nrows:,} x {ncols:,}, {self.nvals:,} entries, {kind}, on {self.device}"]
         lines += [f"{name:<12}{size_text(size):>9}" for name, size in rows]
         free = "not known here" if self.free is None else f"{size_text(self.free)} are free"
@@ -144,7 +153,7 @@ def estimate(
     """
     context.check_partition("estimate", partition)
     duplicate = chosen_duplicate(duplicate)
-    shape, there = (0, 0), False
+    shape, there, order = (0, 0), False, context.current().order
     if device is not None and devices is not None:
         raise TypeError("estimate: device and devices were given, but one of them was wanted")
     device = devices if device is None else device
@@ -159,7 +168,7 @@ def estimate(
                 raise TypeError(f"estimate: a Matrix of {graph.dtype.name} and dtype were given, but a Matrix has its "
                                 "own; A.dup(dtype) makes one of another")  # fmt: skip
             shape, nvals, dtype = graph.shape, graph.nvals, None if graph._block.iso else graph.dtype
-            there = graph.device == where
+            there, order = graph.device == where, _order(graph)
         else:
             n, nvals, weighted = _generated(graph)
             shape, dtype = (n, n), weighted if dtype is None else dtype
@@ -169,12 +178,19 @@ def estimate(
         nvals, nrows = to_size(nvals, "estimate", "nvals"), to_size(nrows, "estimate", "nrows")
         shape = nrows, nrows if ncols is None else to_size(ncols, "estimate", "ncols")
     found = None if dtype is None else lookup_dtype(dtype)
+    tiled = order == "degree" and context.in_force("tiles") == "auto"
     if len(names) > 1:
         facts = matrix_facts(graph, device, len(names), partition, transpose) if isinstance(graph, Matrix) else (
             even_facts(shape, nvals, len(names)))
         return PartsEstimate(shape, nvals, found, names, on_host, facts, duplicate, transpose,
-                             memory.free)  # fmt: skip
-    return Estimate(shape, nvals, found, where, on_host, transpose, memory.free, there)
+                             memory.free, tiled)  # fmt: skip
+    return Estimate(shape, nvals, found, where, on_host, transpose, memory.free, there, tiled)
+
+
+def _order(A: Matrix) -> str:
+    """Order in which a Matrix, or each part of one, lies."""
+    rows = A._block.rows
+    return getattr(rows, "listed_by", rows.name) or rows.name if rows is A._block.cols else "natural"
 
 
 def _place(device: Any) -> tuple[str, bool, Memory, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from semirings.exceptions import InvalidValue
 from spgraph import context
 from spgraph._estimate_sizes import LONG_LISTS, PROXY, VECTORS, csr_bytes, width_of
 from spgraph._room import size_text
+from spgraph.engine.tiles_cuda import most_bytes
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.kernels.device import HOST
 from spgraph.partition import report
@@ -81,15 +82,18 @@ class PartsEstimate:
         which the first ones make.
     vectors : dict of str to array of int
         What algorithms add to the graph at most, by their names.
+    tiles : array of int
+        At most, what copies by tiles take on a GPU, as for one device: of the rows that products use. `total` leaves
+        them out.
     free : int or None
         What a device has free now; None if that cannot be told here.
     """
 
     __slots__ = ("border", "devices", "dtype", "duplicate", "free", "ghosts", "graph", "lists", "loops", "nvals",
-                 "on_host", "proxies", "pushed", "shape", "transpose", "vectors")
+                 "on_host", "proxies", "pushed", "shape", "tiles", "transpose", "vectors")
 
     def __init__(self, shape: tuple[int, int], nvals: int, dtype: Any, devices: tuple[str, ...], on_host: bool,
-                 facts: Facts, duplicate: str, transpose: bool, free: int | None):
+                 facts: Facts, duplicate: str, transpose: bool, free: int | None, tiled: bool):
         self.shape, self.nvals, self.dtype, self.devices, self.free = shape, nvals, dtype, devices, free
         self.duplicate, self.on_host = duplicate, on_host
         itemsize = 0 if dtype is None else dtype.np_type.itemsize
@@ -103,6 +107,9 @@ class PartsEstimate:
                                  for each in zip(used.rows.tolist(), columns.tolist(), used.entries.tolist())])
         self.pushed = np.array([csr_bytes(*each, itemsize)
                                 for each in zip(columns.tolist(), used.rows.tolist(), used.entries.tolist())])
+        wide = columns if one_hop else np.full_like(columns, width)
+        self.tiles = np.array([most_bytes(*each) if tiled and not on_host else 0
+                               for each in zip(used.rows.tolist(), wide.tolist(), used.entries.tolist())])
         self.border = ID * (used.ghosts + used.lent + columns) if one_hop else np.zeros_like(self.graph)
         most = max(columns.max(initial=0), used.rows.max(initial=0))
         noted = (2 if one_hop else 1) * width_of(int(most)) * (len(devices) - 1)
@@ -136,7 +143,7 @@ class PartsEstimate:
         kind = "unweighted" if self.dtype is None else self.dtype.name
         rows = {"graph": self.graph, "transpose": self.transpose, "proxies": self.proxies, "pushed": self.pushed,
                 "border": self.border, "lists": self.lists, "loops": self.loops, **self.vectors,
-                "total": self.total}  # fmt: skip
+                "total": self.total, "tiles": self.tiles}  # fmt: skip
         lines = [f"Estimate  {nrows:,} x {ncols:,}, {self.nvals:,} entries, {kind}, in {len(self.devices)} parts "
                  f"on {', '.join(dict.fromkeys(self.devices))}, duplicate {self.duplicate}",
                  f"{'':<12}{'largest':>10}{'mean':>10}"]  # fmt: skip

@@ -33,7 +33,9 @@ DIRECTIONS = ("auto", "push", "pull", "gap", "lagraph", "gunrock")
 ORDERS = ("natural", "degree")
 EXCHANGES = ("auto", "selective", "broadcast")
 DUPLICATES = ("1-hop", "all")
-PARTS = {"partition": "contiguous_edges", "duplicate": "1-hop", "exchange": "auto"}  # where nobody says anything
+TILES = ("auto", "never")
+# where nobody says anything
+INHERITED = {"partition": "contiguous_edges", "duplicate": "1-hop", "exchange": "auto", "tiles": "auto"}
 VARIABLE = "SPGRAPH_DEVICE"
 WANTED = "'cpu', 'cuda', 'cuda:1' (the second GPU), 'auto', or several: 4, 'all', ['cuda:0', 'cuda:2'], 'cpu:4'"
 
@@ -80,6 +82,12 @@ class Context:
         Whether several devices send a value only to those that look at it, or all to all; "auto": the one that moves
         fewer bytes (the first; of equals, where all vertices are wanted everywhere, the second, which has nothing to
         pick out). Results never depend on either. Default: as the context around says, in the end "auto".
+    tiles : {"auto", "never"}, optional
+        Whether a matrix by degree of millions of entries, all of which a GPU reads again and again (PageRank), may get
+        a copy in a form that it reads faster, if that pays and more than sixteen times the matrix is free. The copy
+        takes no more than an unweighted matrix; it goes with its matrix, or when a new result finds no room. "never":
+        inside, none is made or used; what a GPU holds is a matrix, its transpose where that is needed, and vectors.
+        Default: as the context around says, in the end "auto".
 
     Raises
     ------
@@ -97,12 +105,12 @@ class Context:
     """
 
     __slots__ = ("_closed", "_device", "devices", "direction", "duplicate", "exchange", "host_copies", "jit",
-                 "memory_limit", "order", "partition", "threads")
+                 "memory_limit", "order", "partition", "threads", "tiles")
 
     def __init__(self, devices: Any = None, *, threads: int | None = None, direction: str = "auto",
                  order: str = "natural", jit: str | None = None, memory_limit: int | str | None = None,
                  host_copies: bool = True, partition: Any = None, duplicate: str | None = None,
-                 exchange: str | None = None):
+                 exchange: str | None = None, tiles: str | None = None):
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise InvalidValue(f"Context: threads is {threads!r}, wanted a positive integer or None")
         _one_of("direction", direction, DIRECTIONS)
@@ -112,6 +120,8 @@ class Context:
             _one_of("duplicate", duplicate, DUPLICATES)
         if exchange is not None:
             _one_of("exchange", exchange, EXCHANGES)
+        if tiles is not None:
+            _one_of("tiles", tiles, TILES)
         if jit is not None:
             _one_of("jit", jit, ("auto", "always", "never"))
         self.memory_limit = _limit(memory_limit, devices)
@@ -125,6 +135,7 @@ class Context:
         self.partition = partition
         self.duplicate = duplicate
         self.exchange = exchange
+        self.tiles = tiles
         self._closed = False
 
     @property
@@ -135,9 +146,9 @@ class Context:
     def __repr__(self):
         threads = self.threads or _threads.threads()
         limit = "" if self.memory_limit is None else f", memory_limit={self.memory_limit!r}"
-        parts = "".join(f", {name}={getattr(self, name)!r}" for name in PARTS if getattr(self, name) is not None)
+        said = "".join(f", {name}={getattr(self, name)!r}" for name in INHERITED if getattr(self, name) is not None)
         return (f"Context(devices={self.device.name!r}, threads={threads}, direction={self.direction!r}, "
-                f"order={self.order!r}{parts}{limit})")
+                f"order={self.order!r}{said}{limit})")
 
     def __enter__(self) -> Context:
         if self._closed:
@@ -308,12 +319,12 @@ def _some(count: Any) -> Device:
 
 
 def in_force(name: str) -> Any:
-    """What the innermost context that says it says of parts: `partition`, `duplicate` or `exchange`."""
+    """What the innermost context that says it says of `partition`, `duplicate`, `exchange` or `tiles`."""
     for one in reversed(_stack()):
         given = getattr(one, name)
         if given is not None:
             return given
-    return PARTS[name]
+    return INHERITED[name]
 
 
 Group.choice = staticmethod(lambda: in_force("partition"))

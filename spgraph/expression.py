@@ -111,12 +111,15 @@ def computed(operand: Any, dtype: Any, mask: Any, name: str | None) -> Any:
     new = operand._empty(dtype, operand.shape, name)
     try:
         new._update(operand, mask)
+        return new
     except OutOfMemory:
         if operand._device.on_host:
             raise
-        spare(operand._device)  # and once more: nothing that anybody holds was changed
-        new = operand._empty(dtype, operand.shape, name)
-        new._update(operand, mask)
+    # once more, when the error no longer holds what it was about: nothing that anybody holds was changed
+    del new
+    spare(operand._device)
+    new = operand._empty(dtype, operand.shape, name)
+    new._update(operand, mask)
     return new
 
 

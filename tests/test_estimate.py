@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 import traced
 from devices import in_use, spread
+from tiling import small_tiles
 
 import spgraph as sg
 from spgraph import context, exceptions
+from spgraph._room import size_text
+from spgraph.engine import tiles_cuda
 from spgraph.exchange import group_of
 from spgraph.exchange.border import border_of
 
@@ -137,6 +140,67 @@ def test_a_gpu_that_is_elsewhere():
     found = sg.estimate(nvals=100, nrows=10, device="cuda")
     assert (found.device, found.free, found.fits) == ("cuda", None, None)
     assert "fits                ?  (not known here)" in repr(found)
+
+
+REAL = {name: getattr(tiles_cuda, name) for name in ("MOST", "MOST_TILES", "LEAST_GAIN", "OF_ROW")}  # of the rule
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_copies_by_tiles(cuda, symmetrize):
+    with sg.Context(cuda, order="degree", direction="pull"), small_tiles(400, **REAL) as used:
+        A = sg.generators.rmat(11, 16, seed=1, symmetrize=symmetrize)
+        plain = sg.estimate(A, transpose=not symmetrize)
+        sg.algorithms.hits(A)
+        copied = {id(one): one.nbytes for one in used}
+        assert len(copied) == (1 if symmetrize else 2)
+        found = sg.estimate(A, transpose=not symmetrize)
+        assert found.tiles == plain.tiles == found.graph + found.transpose
+        assert sum(copied.values()) <= found.tiles <= 2 * sum(copied.values())
+        values = A._block.values.nbytes * len(copied)  # the one of all entries
+        assert A._block.nbytes == found.graph + found.transpose + sum(copied.values()) + values
+        assert repr(found).splitlines()[-2] == f"{'tiles':<12}{size_text(found.tiles):>9}"
+        with sg.Context(tiles="never"):
+            assert sg.estimate(A).tiles == 0
+
+
+def test_who_has_no_copies_by_tiles(cuda):
+    """The host, graphs that are not by degree, small ones, and where the context says so."""
+    n, nvals = 1 << 20, tiles_cuda.LEAST
+    numbers = {"nvals": nvals, "nrows": n, "device": cuda}
+    with sg.Context(cuda):
+        natural = sg.estimate(sg.generators.rmat(10, order="natural"))
+        assert (natural.tiles, sg.estimate(**numbers).tiles, sg.estimate("rmat:22").tiles) == (0, 0, 0)
+    with sg.Context(cuda, order="degree"):
+        assert sg.estimate(**numbers).tiles == sg.estimate(**numbers, dtype="FP64").tiles == 4 * (n + 1) + 4 * nvals
+        assert sg.estimate(**numbers, transpose=True).tiles == 2 * (4 * (n + 1) + 4 * nvals)
+        assert sg.estimate("rmat:22").tiles == 4 * ((1 << 22) + 1) + 4 * (1 << 27)
+        assert sg.estimate(**{**numbers, "nvals": nvals - 1}).tiles == 0
+        assert sg.estimate(**{**numbers, "device": "cpu"}).tiles == 0
+        assert sg.estimate(**numbers, ncols=1 << 32).tiles == 0  # columns of 8 bytes
+        assert sg.estimate(sg.generators.rmat(10)).tiles == 0
+        with sg.Context(tiles="never"):
+            assert sg.estimate(**numbers).tiles == 0
+
+
+@pytest.mark.parametrize("duplicate", ["1-hop", "all"])
+def test_copies_by_tiles_in_parts(cuda, duplicate):
+    """One for the rows of each part."""
+    group = group_of(tuple(spread(cuda, 3)))
+    with sg.Context(group, order="degree", partition="random", duplicate=duplicate, direction="pull"):
+        A = sg.generators.rmat(12, 64, seed=1)
+        assert sg.estimate(A).tiles.tolist() == [0] * 3
+        with small_tiles(400, **REAL) as used:
+            sg.algorithms.pagerank(A)
+            found = sg.estimate(A)
+            blocks = border_of(A._block, duplicate).blocks
+            copied = np.array([block.shares.copied for block in blocks])
+            assert sum({id(one): one.nbytes for one in used}.values()) == copied.sum()
+            assert found.tiles.tolist() == [block.indptr.nbytes + block.indices.nbytes for block in blocks]
+            assert (copied > 0).all() and (copied <= found.tiles).all()
+            assert (found.total == sg.estimate(A).total).all()
+            assert repr(found).splitlines()[-2].startswith("tiles ")
+            with sg.Context(tiles="never"):
+                assert sg.estimate(A).tiles.tolist() == [0] * 3
 
 
 def test_it_prints_as_a_table(emulated):

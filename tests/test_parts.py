@@ -141,11 +141,12 @@ def test_duplication_and_exchange(exchange: str, duplicate: str, partition: str)
 
 
 def test_what_a_context_says_of_parts_holds_inside_others():
-    with sg.Context("cpu:2", duplicate="all", exchange="broadcast"), sg.Context(direction="push") as inner:
-        assert (sg.context.in_force("duplicate"), sg.context.in_force("exchange")) == ("all", "broadcast")
+    said = {"duplicate": "all", "exchange": "broadcast", "tiles": "never"}
+    with sg.Context("cpu:2", **said), sg.Context(direction="push") as inner:
+        assert {name: sg.context.in_force(name) for name in said} == said
         assert inner.device.duplicate() == "all"
-    assert "duplicate='all', exchange='broadcast'" in repr(sg.Context("cpu:2", duplicate="all", exchange="broadcast"))
-    for wrong in ({"duplicate": "2-hop"}, {"exchange": "all"}):
+    assert "duplicate='all', exchange='broadcast', tiles='never'" in repr(sg.Context("cpu:2", **said))
+    for wrong in ({"duplicate": "2-hop"}, {"exchange": "all"}, {"tiles": False}):
         with pytest.raises(exceptions.InvalidValue, match=f"{next(iter(wrong))} is .*, wanted one of"):
             sg.Context(**wrong)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from tiling import WIDTH, same_ranks_in_parts, small_tiles
 
 import spgraph as sg
-from spgraph import algorithms, binary, semiring
+from spgraph import algorithms, binary, expression, semiring
 from spgraph.engine import steps_cuda, tiles_cuda
 from spgraph.kernels.device import HOST
 
@@ -145,20 +146,20 @@ def test_tiles_pay_where_rows_are_long(cuda, monkeypatch):
     sections = tiles_cuda.sections_of
     with sg.Context(cuda):
         A = graph(cuda, size=2000)._block
-        *long, rest = sections(A, 100, 0)
+        *long, rest = sections(A, 100, [])
         assert all(one.kept for one in long)
         assert [one.begin for one in long] == [100 * k for k in range(len(long))]
         assert [one.reach for one in long] == sorted((one.reach for one in long), reverse=True)
         assert 1 < len(long) <= tiles_cuda.MOST_TILES
         assert long[0].reach < A.nrows  # rows without entries are in none
         assert rest == (long[-1].end, A.ncols, A.nrows, False)
-        assert sections(A, 100, A.ncols) == []  # all values are kept without them
-        assert sections(A, A.ncols + 1, 0) == []
+        assert sections(A, 100, [(0, A.ncols)]) == []  # all values are kept without them
+        assert sections(A, A.ncols + 1, []) == []
         path = sg.generators.path(4000).to(cuda).reorder("degree")._block
-        assert sections(path, 100, 100) == []
-        assert sections(sg.Matrix(bool, 500, 500).to(cuda).reorder("degree")._block, 100, 100) == []
+        assert sections(path, 100, [(0, 100)]) == []
+        assert sections(sg.Matrix(bool, 500, 500).to(cuda).reorder("degree")._block, 100, []) == []
         monkeypatch.setattr(tiles_cuda, "OF_TILE", 1e15)
-        assert sections(A, 100, 0) == []
+        assert sections(A, 100, []) == []
 
 
 @pytest.mark.parametrize("giants", [0, 2])
@@ -220,7 +221,7 @@ def test_sections_have_all_columns(cuda, n, directed):
                 A = sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n).to(device).reorder("degree")
                 u = sg.Vector.from_dense(np.arange(1, n + 1, dtype=np.int32))
                 found.append([B.mxv(u, semiring.plus_second).new() for B in (A, A.T) for _ in range(3)])
-        sections = tiles_cuda.sections_of(A._block, WIDTH, 0)
+        sections = tiles_cuda.sections_of(A._block, WIDTH, [])
     same(found)
     assert len(used) >= 4
     assert [one.begin for one in sections] == [0, *(one.end for one in sections[:-1])]
@@ -236,27 +237,104 @@ def test_the_first_columns_may_be_read_less(cuda):
     cols = np.concatenate([rng.integers(20, n, 3000), rng.integers(20, 40, 880), np.arange(20)])
     with small_tiles(OF_ROW=20.0), sg.Context(cuda):
         A = sg.Matrix.from_coo(rows, cols, True, nrows=n, ncols=n, dup_op=binary.first).to(cuda).reorder("degree")
-        reach = [one.reach for one in tiles_cuda.sections_of(A._block, WIDTH, 0) if one.kept]
+        reach = [one.reach for one in tiles_cuda.sections_of(A._block, WIDTH, []) if one.kept]
     assert len(reach) > 1
     assert reach == sorted(reach, reverse=True)
 
 
 def test_values_of_other_sizes_have_other_tiles(cuda, tiled):
+    """One copy at a time; who changes the size again and again waits ever longer for another."""
     found = []
     for device in (HOST, cuda):
         with sg.Context(device, direction="pull"):
             A = graph(device)
             found.append([
                 A.mxv(sg.Vector.from_dense(np.arange(A.nrows).astype(dtype)), semiring.plus_second).new()
-                for dtype in (np.int8, np.float32, np.float64, np.int64, np.float32) for _ in range(2)
+                for dtype in (np.int8, np.float32, np.float64, np.int64, np.float32, np.float64) for _ in range(4)
             ])  # fmt: skip
     same(found)
-    assert [tiles.slices[0].kept for tiles in tiled] == [20] * 3 + [10] * 3 + [20] * 2
-    assert len({id(tiles) for tiles in tiled}) == 2
+    # the first product of int8 and of float64 goes without, and when a size comes back, its first two
+    assert [tiles.slices[0].kept for tiles in tiled] == [20] * 7 + [10] * 7 + [20] * 2 + [10] * 2
+    assert len({id(tiles) for tiles in tiled}) == 4
+    assert len(cuda.kept["tiles"]) == 1
     A._block.expand()
     plain = sum(x.nbytes for x in (A._block.indptr, A._block.indices))
     assert sys.getsizeof(A) - object.__sizeof__(A) >= plain + A._block.shares.copied
-    assert A._block.shares.copied == sum(tiles.nbytes for tiles in {id(one): one for one in tiled}.values())
+    assert A._block.shares.copied == tiled[-1].nbytes
+
+
+def test_the_context_says_never(cuda, tiled):
+    """Then no copy is made, and none that is there is used; contexts inside say the same unless they say otherwise."""
+    with sg.Context(cuda, direction="pull", tiles="never"):
+        A = graph(cuda)
+        u = sg.Vector.from_dense(np.arange(A.nrows, dtype=np.float32))
+
+        def products(count):
+            return [A.mxv(u, semiring.plus_second).new() for _ in range(count)]
+
+        found = products(3)
+        with sg.Context(direction="pull"):
+            found += products(2)
+        assert not tiled
+        with sg.Context(direction="pull", tiles="auto"):
+            found += products(2)
+            assert len(tiled) == 2
+            with sg.Context(direction="pull", tiles="never"):
+                found += products(2)
+            found += products(1)
+        assert len(tiled) == 3
+        found += products(1)
+    assert len(tiled) == 3
+    assert len({id(tiles) for tiles in tiled}) == 1
+    same([found[:1] * len(found), found])
+
+
+def test_a_copy_takes_no_more_than_the_matrix(cuda, tiled, monkeypatch):
+    """Else it is not kept, nor tried again."""
+    made, kept = [], tiles_cuda.Tiles
+
+    def noted(*args):
+        made.append(kept(*args))
+        return made[-1]
+
+    monkeypatch.setattr(tiles_cuda, "Tiles", noted)
+    for most, count in ((1.0, 0), (99, 3)):
+        monkeypatch.setattr(tiles_cuda, "MOST", most)
+        with sg.Context(cuda, direction="pull"):
+            A = graph(cuda)
+            u = sg.Vector.from_dense(np.arange(A.nrows, dtype=np.float32))
+            results = [A.mxv(u, semiring.plus_second).new() for _ in range(4)]
+        assert made.pop().nbytes > A._block.indptr.nbytes + A._block.indices.nbytes
+        assert not made
+        assert len(tiled) == count
+        same([results[:1] * 4, results])
+        assert (A._block.shares.copied > 0) == (count > 0)
+
+
+@pytest.mark.parametrize("where", ["sums", "result"])
+def test_the_copy_makes_room_for_a_new_result(cuda, tiled, where, monkeypatch):
+    """A new result that finds no room is tried again when the copy's memory is free, also if its pull was under way."""
+    with sg.Context(cuda, direction="pull"):
+        A = graph(cuda)
+        u = sg.Vector.from_dense(np.arange(A.nrows, dtype=np.float32))
+        first, _ = (A.mxv(u, semiring.plus_second).new() for _ in range(2))
+        words, alive = weakref.ref(tiled.pop().slices[-1].words), []
+        assert words() is not None
+
+        def fails(*_):
+            room.undo()
+            tiled.clear()
+            raise MemoryError
+
+        def spares(device):
+            spare(device)
+            alive.append(words() is not None)
+
+        spare, room = expression.spare, pytest.MonkeyPatch()
+        monkeypatch.setattr(expression, "spare", spares)
+        room.setattr(*{"sums": (type(cuda), "filled"), "result": (cuda.xp, "empty")}[where], fails)
+        same([[first], [A.mxv(u, semiring.plus_second).new()]])
+        assert alive == [False]
 
 
 def test_tiles_fill_shared_memory():

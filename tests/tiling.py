@@ -22,10 +22,10 @@ HOT = products_cuda.Hot(13, 0, [0])
 
 
 @contextmanager
-def small_tiles(**settings: Any) -> Iterator[list]:
+def small_tiles(width: int = WIDTH, **settings: Any) -> Iterator[list]:
     """Within, matrices by degree are cut after one pull, into `MOST_TILES` tiles of as many rows as have entries.
 
-    A tile has 20 columns, or 10 if values have 8 bytes.
+    A tile has `width` columns, or half as many if values have 8 bytes.
 
     Yields the list of the `Tiles` that pulls have gathered from.
     """
@@ -39,11 +39,11 @@ def small_tiles(**settings: Any) -> Iterator[list]:
     def hot(A: Any, u: Any, *_: Any) -> Any:
         return HOT if A.cols.name == "degree" and not u.iso and A.ncols > 2 * WIDTH else products_cuda.NOT_HOT
 
-    paying = {"LEAST": 1, "RUNS_BEFORE": 1, "ROOM": 0, "LEAST_GAIN": -1e9, "OF_TILE": 0, "OF_ROW": 1e-9,
+    paying = {"LEAST": 1, "RUNS_BEFORE": 1, "ROOM": 0, "MOST": 99, "LEAST_GAIN": -1e9, "OF_TILE": 0, "OF_ROW": 1e-9,
               "MOST_TILES": 4}
     with (mock.patch.multiple(tiles_cuda, **{**paying, **settings}),
           mock.patch.multiple(products_cuda, HOT_BLOCK=64, _hot_values=hot,
-                              tile_width=lambda device, size: 4 * WIDTH // max(size, 4)),
+                              tile_width=lambda device, size: 4 * width // max(size, 4)),
           mock.patch.object(steps_cuda.PullStep, "_tile_sums", noted)):
         yield used
 

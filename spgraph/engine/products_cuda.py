@@ -190,7 +190,8 @@ class CudaProduct(Product):
             return None
         tilings, width = row_shares(A).tilings, tile_width(self.device, u.dtype.itemsize)
         if width not in tilings:
-            tilings[width] = Tiling(A, width, hot.own + CLUSTER * hot.halved)
+            near = [(begin, begin + hot.own + CLUSTER * hot.halved) for begin in hot.runs]
+            tilings[width] = Tiling(A, width, near)
         return tilings[width]
 
     def slices_kernel(self, A: MatrixBlock, kept: int) -> Any:

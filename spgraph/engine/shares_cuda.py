@@ -55,7 +55,7 @@ class Shares:
 
     @property
     def copied(self) -> int:
-        """Bytes of the matrix's copies by tiles, if there are some."""
+        """Bytes of the matrix's copy by tiles, if there is one."""
         found = [tiling.made for tiling in list(self.tilings.values())]
         return sum(tiles.nbytes for tiles in found if tiles is not None)
 

@@ -187,7 +187,7 @@ class PullStep(_Step):
         self._shares, self._hot_blocks, self._paired = shares, hot_blocks, paired
         single = product.changed_value() if self._noting else None
         listed = self._noting and single is None
-        tiles = None if tiling is None else tiling.made
+        tiles = None if tiling is None else tiling.usable
         self._tiling: Any = tiling
         self._tile_kernels: Any = None  # until tiles are made
         if tiles is not None:
@@ -196,7 +196,7 @@ class PullStep(_Step):
         self._start = product.semiring.monoid.start
         dense = shares is not None
         own, halved, runs = hot
-        self._runs = EMPTY_BITS if len(runs) == 1 else A.device.to_device(np.array(runs))
+        self._runs = EMPTY_BITS if len(runs) == 1 or tiles is not None else A.device.to_device(np.array(runs))
         key = ("pull", dense, most, own, halved, len(runs), tiles is None, paired is not None, *product.key(A),
                self.u_full, out.dtype, fresh, full, self.c_iso, product.replace, self._noting, self._counts, listed,
                None if fresh or accum is None else accum.key)
@@ -220,7 +220,7 @@ class PullStep(_Step):
             if (out.format == "full") is not self.full or out.iso is not self.c_iso:
                 return False
         tiling = self._tiling
-        if tiling is not None and (tiling.due or (tiling.made is None) is not (self._tile_kernels is None)):
+        if tiling is not None and (tiling.due or (tiling.usable is None) is not (self._tile_kernels is None)):
             return False
         return super().fits(A, out, mask, u)
 
@@ -262,7 +262,6 @@ class PullStep(_Step):
         if noting:
             _note_marks(changed, out, bits, new_values if listed else single, single, later, 1,
                         A.indptr if self._counts else None)
-
 
     def _tile_sums(self, A: MatrixBlock, u: VectorBlock) -> tuple:
         """The sums of A's rows, and which rows have several; see `pull_sums`."""

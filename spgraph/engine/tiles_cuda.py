@@ -9,8 +9,10 @@ asking others: SELL-C-sigma (M. Kreutzer et al., SIAM J. Sci. Comput. 36, 2014) 
 gathers one tile after the other into sums, then the rest, and writes what comes of them (`pull_slices` of tiles.cuh,
 `pull_sums` of pull.cuh).
 
-The copy takes half to nearly all of the matrix's memory. It is made after so many pulls that others are to be expected,
-only where memory is ample, and dropped when memory is asked back.
+A copy takes half to nearly all of what the matrix's indptr and indices do. One that would take more is not kept: a matrix
+and its copy are no more than a matrix and its transpose. There is one at a time. It is made after so many pulls that
+others are to be expected, only where memory is ample (and the context does not say "never"), and dropped when memory is
+asked back.
 """
 
 from __future__ import annotations
@@ -21,14 +23,17 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from spgraph import context
 from spgraph.block import MatrixBlock
 from spgraph.block.width import index_dtype
+from spgraph.engine.shares_cuda import row_shares
 
-__all__ = ["NONE", "Section", "Slices", "Tiles", "Tiling", "sections_of", "tile_width"]
+__all__ = ["NONE", "Section", "Slices", "Tiles", "Tiling", "most_bytes", "sections_of", "tile_width"]
 
 MOST_TILES = 12
 RUNS_BEFORE = 32  # pulls, before the copy is made, which takes as long as forty to seventy save
 ROOM = 16  # so many times the bytes of the matrix and of making the copy must be free
+MOST = 1.0  # bytes of a copy, against those of the matrix's indptr and indices
 LEAST_GAIN = 0.05  # of the time of a pull
 LEAST = 1 << 22  # entries
 # picoseconds of an H200, fitted to PageRank and bench/results/2026-12-01-h200-tiles.json. Without tiles: an entry whose
@@ -52,6 +57,13 @@ NONE = {2: 0xFFFF, 1: 0xFFFFFFFF}  # no column, by how many a word has
 def tile_width(device: Any, size: int) -> int:
     """Columns of a tile, if a value has so many bytes."""
     return min((device.shared_memory - SPARE_BYTES) // max(size, WORD.itemsize), NONE[2])
+
+
+def most_bytes(nrows: int, ncols: int, nvals: int) -> int:
+    """What a copy takes at most; 0 if there is none, whatever the entries are."""
+    if nvals < LEAST or index_dtype(ncols).itemsize != WORD.itemsize:
+        return 0
+    return int(MOST * ((nrows + 1) * index_dtype(nvals).itemsize + nvals * WORD.itemsize))
 
 
 class Slices(NamedTuple):
@@ -196,11 +208,11 @@ class Tiling:
         Pulls that could have used a copy, since one was last made or there was no room for it.
     """
 
-    __slots__ = ("__weakref__", "_copies", "_fails", "_sections", "runs")
+    __slots__ = ("__weakref__", "_copies", "_fails", "_sections", "_wait", "runs")
 
-    def __init__(self, A: MatrixBlock, width: int, near: int):
+    def __init__(self, A: MatrixBlock, width: int, near: list[tuple[int, int]]):
         device: Any = A.device
-        self.runs, self._fails = 0, False
+        self.runs, self._wait, self._fails = 0, RUNS_BEFORE, False
         self._copies = device.kept
         try:
             self._sections = sections_of(A, width, near)
@@ -219,25 +231,46 @@ class Tiling:
         return self._copies.setdefault("tiles", WeakKeyDictionary()) if found is None else found
 
     @property
+    def usable(self) -> Tiles | None:
+        """The copy, if it is there and the context lets pulls use it."""
+        made = self.made
+        return made if made is not None and context.in_force("tiles") == "auto" else None
+
+    @property
     def due(self) -> bool:
         """Whether the copy is to be made."""
-        return bool(self._sections) and not self._fails and self.runs >= RUNS_BEFORE and self.made is None
+        return (self.runs >= self._wait and bool(self._sections) and not self._fails and self.made is None
+                and context.in_force("tiles") == "auto")
 
     def tiles(self, A: MatrixBlock) -> Tiles:
         """The copy, which was there; made again if another thread has released memory since then."""
         return self.made or self._kept.setdefault(self, Tiles(A, self._sections))
 
     def make(self, A: MatrixBlock) -> None:
-        """Make the copy if memory is ample, else not for as many runs again; never if it ran out meanwhile."""
+        """Make the copy, instead of one for values of another size, if memory is ample.
+
+        Else not for as many runs again; never if memory ran out meanwhile, or if the copy takes too much of it.
+        """
         device: Any = A.device
         self.runs = 0
         nbytes = A.indices.nbytes + (len(self._sections) + 4) * A.indptr.nbytes  # about, with what making it takes
         if ROOM * nbytes > (device.memory().free or 0):
             return
+        for other in list(row_shares(A).tilings.values()):
+            other.drop()
         try:
-            self._kept[self] = Tiles(A, self._sections)
+            tiles = Tiles(A, self._sections)
         except MemoryError:
             self._fails = True
+            return
+        self._fails = tiles.nbytes > MOST * (A.indptr.nbytes + A.indices.nbytes)
+        if not self._fails:
+            self._kept[self] = tiles
+
+    def drop(self) -> None:
+        """Forget the copy for the sake of another one: the next time it is made after twice as many runs."""
+        if self._kept.pop(self, None) is not None:
+            self.runs, self._wait = 0, 2 * self._wait
 
 
 def _kernel(device: Any, name: str, **consts: Any) -> Any:
@@ -253,10 +286,10 @@ def _read(device: Any, array: Any) -> np.ndarray:
     return np.concatenate([device.to_host(array[at:at + FEW]) for at in range(0, array.size, FEW)])
 
 
-def sections_of(A: MatrixBlock, width: int, near: int) -> list[Section]:
+def sections_of(A: MatrixBlock, width: int, near: list[tuple[int, int]]) -> list[Section]:
     """The tiles that pay, and what they leave of each run of columns by falling degree; none if they do not.
 
-    A pull without them keeps the values of the first `near` columns of each run in shared memory.
+    A pull without them keeps the values of the columns that are `near` (begins and ends) in shared memory.
     """
     device: Any = A.device
     xp = device.xp
@@ -266,10 +299,10 @@ def sections_of(A: MatrixBlock, width: int, near: int) -> list[Section]:
         return []
     sample = xp.sort(A.indices[::A.nvals // SAMPLE | 1])  # odd: rows of one length would show the same place of each
     begins = [begin for found in tiles for begin in found]
-    at = np.array([*begins, *(begin + width for begin in begins), *(begin for begin, _ in runs),
-                   *(min(begin + near, end) for begin, end in runs)], A.indices.dtype)
+    at = np.array([*begins, *(begin + width for begin in begins), *(begin for begin, _ in near),
+                   *(end for _, end in near)], A.indices.dtype)
     before, after, *kept = np.split(_read(device, xp.searchsorted(sample, device.to_device(at))) / sample.size,
-                                    np.cumsum([len(begins), len(begins), len(runs)]))
+                                    np.cumsum([len(begins), len(begins), len(near)]))
     kept = (kept[1] - kept[0]).sum() * A.nvals
     shares = np.maximum(after - before, 1 / sample.size)
     lengths = A.indptr[1:] - A.indptr[:-1]

@@ -63,7 +63,8 @@ class Device:
     chains : dict
         Those of element-wise trees by a cheaper key, which holds operators themselves; forgotten at times.
     kept : dict
-        Arrays that the engine finds again as it left them; `release_memory` gives them back.
+        Arrays, and matrices' copies by tiles, that the engine finds again as it left them; `release_memory` gives them
+        back.
     """
 
     name = "cpu"
