@@ -46,9 +46,9 @@ class Estimate:
         What algorithms add to the graph, by their names; BFS on a GPU 20 bytes a vertex more where the context's
         direction is not "auto".
     tiles : int
-        At most, what copies by tiles take on a GPU, see `Context`: one of the graph and one of the transpose. 0 if none
-        is made: the graph is not by degree, or the context says so. `fits` leaves them out, since they are made only
-        where more than sixteen times the graph is free.
+        At most, what copies by tiles take on a GPU, see `Context`: one of the graph and, if it was asked for, one of
+        the transpose. 0 if none is made: the graph is small or not by degree, or the context says so. `fits` leaves
+        them out, since they are made only where more than sixteen times the graph is free.
     free : int or None
         What the device has free now; None if that cannot be told here.
     """
@@ -57,7 +57,7 @@ class Estimate:
                  "vectors")
 
     def __init__(self, shape: tuple[int, int], nvals: int, dtype: Any, device: str, on_host: bool, transpose: bool,
-                 free: int | None, there: bool, tiled: bool):
+                 free: int | None, there: bool, tiled: tuple[bool, bool]):
         nrows, ncols = shape
         itemsize = 0 if dtype is None else dtype.np_type.itemsize
         self.shape, self.nvals, self.dtype, self.device, self.free = shape, nvals, dtype, device, free
@@ -67,9 +67,8 @@ class Estimate:
         self.peak = max(self.graph, sorting(nrows, ncols, nvals, itemsize))
         if transpose:
             self.peak = max(self.peak, self.graph + self.transpose + _turning(ncols, nvals, itemsize, on_host))
-        self.tiles = 0
-        if tiled and not on_host:
-            self.tiles = most_bytes(nrows, ncols, nvals) + (most_bytes(ncols, nrows, nvals) if transpose else 0)
+        self.tiles = 0 if on_host else (most_bytes(nrows, ncols, nvals) * tiled[0]
+                                        + most_bytes(ncols, nrows, nvals) * (tiled[1] and transpose))
         more = {} if on_host or context.current().direction == "auto" else LONG_LISTS
         self.vectors = {name: (size + more.get(name, 0)) * max(shape) for name, size in VECTORS.items()}
         self._there = there
@@ -153,7 +152,7 @@ def estimate(
     """
     context.check_partition("estimate", partition)
     duplicate = chosen_duplicate(duplicate)
-    shape, there, order = (0, 0), False, context.current().order
+    shape, there, tiled = (0, 0), False, (context.current().order == "degree",) * 2
     if device is not None and devices is not None:
         raise TypeError("estimate: device and devices were given, but one of them was wanted")
     device = devices if device is None else device
@@ -168,7 +167,7 @@ def estimate(
                 raise TypeError(f"estimate: a Matrix of {graph.dtype.name} and dtype were given, but a Matrix has its "
                                 "own; A.dup(dtype) makes one of another")  # fmt: skip
             shape, nvals, dtype = graph.shape, graph.nvals, None if graph._block.iso else graph.dtype
-            there, order = graph.device == where, _order(graph)
+            there, tiled = graph.device == where, (_by_degree(graph._block.cols), _by_degree(graph._block.rows))
         else:
             n, nvals, weighted = _generated(graph)
             shape, dtype = (n, n), weighted if dtype is None else dtype
@@ -178,7 +177,8 @@ def estimate(
         nvals, nrows = to_size(nvals, "estimate", "nvals"), to_size(nrows, "estimate", "nrows")
         shape = nrows, nrows if ncols is None else to_size(ncols, "estimate", "ncols")
     found = None if dtype is None else lookup_dtype(dtype)
-    tiled = order == "degree" and context.in_force("tiles") == "auto"
+    if context.in_force("tiles") == "never":
+        tiled = False, False
     if len(names) > 1:
         facts = matrix_facts(graph, device, len(names), partition, transpose) if isinstance(graph, Matrix) else (
             even_facts(shape, nvals, len(names)))
@@ -187,10 +187,9 @@ def estimate(
     return Estimate(shape, nvals, found, where, on_host, transpose, memory.free, there, tiled)
 
 
-def _order(A: Matrix) -> str:
-    """Order in which a Matrix, or each part of one, lies."""
-    rows = A._block.rows
-    return getattr(rows, "listed_by", rows.name) or rows.name if rows is A._block.cols else "natural"
+def _by_degree(lines: Any) -> bool:
+    """Whether rows or columns lie by falling degree, or those of each part."""
+    return "degree" in (lines.name, getattr(lines, "listed_by", None))
 
 
 def _place(device: Any) -> tuple[str, bool, Memory, tuple[str, ...]]:

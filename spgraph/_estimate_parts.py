@@ -83,8 +83,7 @@ class PartsEstimate:
     vectors : dict of str to array of int
         What algorithms add to the graph at most, by their names.
     tiles : array of int
-        At most, what copies by tiles take on a GPU, as for one device: of the rows that products use. `total` leaves
-        them out.
+        At most, what copies by tiles take on a GPU, as for one device. `total` leaves them out.
     free : int or None
         What a device has free now; None if that cannot be told here.
     """
@@ -93,7 +92,7 @@ class PartsEstimate:
                  "on_host", "proxies", "pushed", "shape", "tiles", "transpose", "vectors")
 
     def __init__(self, shape: tuple[int, int], nvals: int, dtype: Any, devices: tuple[str, ...], on_host: bool,
-                 facts: Facts, duplicate: str, transpose: bool, free: int | None, tiled: bool):
+                 facts: Facts, duplicate: str, transpose: bool, free: int | None, tiled: tuple[bool, bool]):
         self.shape, self.nvals, self.dtype, self.devices, self.free = shape, nvals, dtype, devices, free
         self.duplicate, self.on_host = duplicate, on_host
         itemsize = 0 if dtype is None else dtype.np_type.itemsize
@@ -107,9 +106,12 @@ class PartsEstimate:
                                  for each in zip(used.rows.tolist(), columns.tolist(), used.entries.tolist())])
         self.pushed = np.array([csr_bytes(*each, itemsize)
                                 for each in zip(columns.tolist(), used.rows.tolist(), used.entries.tolist())])
-        wide = columns if one_hop else np.full_like(columns, width)
-        self.tiles = np.array([most_bytes(*each) if tiled and not on_host else 0
-                               for each in zip(used.rows.tolist(), wide.tolist(), used.entries.tolist())])
+        self.tiles = np.zeros_like(self.graph)
+        for by, each, count in ((tiled[0], facts, shape[1]), (tiled[1] and transpose, used, shape[0])):
+            if by and not on_host:
+                wide = each.cols + each.ghosts if one_hop else np.full_like(each.cols, count)
+                self.tiles += [most_bytes(*part) for part in zip(each.rows.tolist(), wide.tolist(),
+                                                                 each.entries.tolist())]  # fmt: skip
         self.border = ID * (used.ghosts + used.lent + columns) if one_hop else np.zeros_like(self.graph)
         most = max(columns.max(initial=0), used.rows.max(initial=0))
         noted = (2 if one_hop else 1) * width_of(int(most)) * (len(devices) - 1)
