@@ -48,7 +48,7 @@ class Estimate:
     tiles : int
         At most, what copies by tiles take on a GPU, see `Context`: one of the graph and, if it was asked for, one of
         the transpose. 0 if none is made: the graph is small or not by degree, or the context says so. `fits` leaves
-        them out, since they are made only where more than sixteen times the graph is free.
+        them out, since they are made only where more than sixteen times as much is free.
     free : int or None
         What the device has free now; None if that cannot be told here.
     """
@@ -167,7 +167,8 @@ def estimate(
                 raise TypeError(f"estimate: a Matrix of {graph.dtype.name} and dtype were given, but a Matrix has its "
                                 "own; A.dup(dtype) makes one of another")  # fmt: skip
             shape, nvals, dtype = graph.shape, graph.nvals, None if graph._block.iso else graph.dtype
-            there, tiled = graph.device == where, (_by_degree(graph._block.cols), _by_degree(graph._block.rows))
+            there, tiled = graph.device == where, tuple(lines.name == "degree" for lines in (
+                graph._block.cols, graph._block.rows))
         else:
             n, nvals, weighted = _generated(graph)
             shape, dtype = (n, n), weighted if dtype is None else dtype
@@ -177,19 +178,14 @@ def estimate(
         nvals, nrows = to_size(nvals, "estimate", "nvals"), to_size(nrows, "estimate", "nrows")
         shape = nrows, nrows if ncols is None else to_size(ncols, "estimate", "ncols")
     found = None if dtype is None else lookup_dtype(dtype)
-    if context.in_force("tiles") == "never":
-        tiled = False, False
+    if context.in_force("tiles") == "never" or (shape[0] != shape[1] and not isinstance(graph, Matrix)):
+        tiled = False, False  # what is made and is no graph has no order
     if len(names) > 1:
         facts = matrix_facts(graph, device, len(names), partition, transpose) if isinstance(graph, Matrix) else (
             even_facts(shape, nvals, len(names)))
         return PartsEstimate(shape, nvals, found, names, on_host, facts, duplicate, transpose,
                              memory.free, tiled)  # fmt: skip
     return Estimate(shape, nvals, found, where, on_host, transpose, memory.free, there, tiled)
-
-
-def _by_degree(lines: Any) -> bool:
-    """Whether rows or columns lie by falling degree, or those of each part."""
-    return "degree" in (lines.name, getattr(lines, "listed_by", None))
 
 
 def _place(device: Any) -> tuple[str, bool, Memory, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from spgraph import engine
 from spgraph._base import RANK
 from spgraph.context import Device
 
-__all__ = ["is_about_memory", "making", "out_of_memory", "size_text", "spare", "written"]
+__all__ = ["is_about_memory", "making", "may_spare", "out_of_memory", "size_text", "spare", "written"]
 
 TOO_BIG = ("array is too big", "Maximum allowed dimension exceeded")
 ASKED = re.compile(r"allocating ([\d,]+) bytes")  # CuPy's message
@@ -94,6 +94,12 @@ def written(out: Any, args: tuple) -> str:
     kind = "Vector" if out.ndim == 1 else "Matrix"
     right = "..." if value is None else value._formula(names)
     return f"{name} << {right} ({name} is a {kind} {out.dtype}, {shape_text(out.shape)})"
+
+
+def may_spare(device: Device) -> bool:
+    """Whether there are GPUs that hold memory in reserve, and no other process that would have to try again, too."""
+    group: Any = device.group
+    return not device.on_host if group is None else not group.near and None not in group.devices
 
 
 def spare(device: Device) -> None:

@@ -84,10 +84,11 @@ class Context:
         pick out). Results never depend on either. Default: as the context around says, in the end "auto".
     tiles : {"auto", "never"}, optional
         Whether a matrix by degree of millions of entries, all of which a GPU reads again and again (PageRank), may get
-        a copy in a form that it reads faster, if that pays and more than sixteen times the matrix is free. The copy
-        takes no more than an unweighted matrix; it goes with its matrix, or when a new result finds no room. "never":
-        inside, none is made or used; what a GPU holds is a matrix, its transpose where that is needed, and vectors.
-        Default: as the context around says, in the end "auto".
+        a copy in a form that it reads faster, if that pays. The copy takes no more than the matrix without its values,
+        of which more than sixteen times as much must be free; it goes with its matrix, or when a new result (``new``)
+        finds no room. "never": inside, none is made, and none is used: what a GPU holds of a matrix that is made there
+        is the matrix, its transpose where that is needed, and vectors. Default: as the context around says, in the end
+        "auto".
 
     Raises
     ------

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from semirings.exceptions import OutOfMemory
 from spgraph._recording import recorders, refuse
-from spgraph._room import spare
+from spgraph._room import may_spare, spare
 
 __all__ = ["Assigner", "Expression", "Updater", "computed"]
 
@@ -113,7 +113,7 @@ def computed(operand: Any, dtype: Any, mask: Any, name: str | None) -> Any:
         new._update(operand, mask)
         return new
     except OutOfMemory:
-        if operand._device.on_host:
+        if not may_spare(operand._device):
             raise
     # once more, when the error no longer holds what it was about: nothing that anybody holds was changed
     del new

@@ -176,7 +176,11 @@ def test_who_has_no_copies_by_tiles(cuda):
         assert sg.estimate("rmat:22").tiles == 4 * ((1 << 22) + 1) + 4 * (1 << 27)
         assert sg.estimate(**{**numbers, "nvals": nvals - 1}).tiles == 0
         assert sg.estimate(**{**numbers, "device": "cpu"}).tiles == 0
-        assert sg.estimate(**numbers, ncols=1 << 32).tiles == 0  # columns of 8 bytes
+        assert sg.estimate(nvals=nvals, nrows=1 << 32, device=cuda).tiles == 0  # columns of 8 bytes
+        assert sg.estimate(nvals=1 << 31, nrows=n, device=cuda).tiles == 8 * (n + 1) + 4 * (1 << 31)
+        for duplicate, width in (("1-hop", 4), ("all", 0)):  # proxies have numbers of 4 bytes
+            found = sg.estimate(nvals=4 * nvals, nrows=1 << 32, devices=["cuda:0"] * 4, duplicate=duplicate)
+            assert found.tiles.tolist() == [width * ((1 << 30) + 1 + nvals)] * 4
         assert sg.estimate(sg.generators.rmat(10)).tiles == 0
         with sg.Context(tiles="never"):
             assert sg.estimate(**numbers).tiles == 0
@@ -195,7 +199,7 @@ def test_copies_by_tiles_follow_the_columns(cuda):
             wide.T.mxv(v, sg.semiring.plus_second).new()
         assert wide._block.shares.copied > 0
         assert wide._block.oriented(True).shares is None or wide._block.oriented(True).shares.copied == 0
-        most, turned = (int(tiles_cuda.MOST * (4 * (count + 1) + 4 * wide.nvals)) for count in (100, n))
+        most = int(tiles_cuda.MOST * (4 * (100 + 1) + 4 * wide.nvals))
         for order in ("natural", "degree"):
             with sg.Context(order=order):
                 assert sg.estimate(wide).tiles == sg.estimate(wide, transpose=True).tiles == most
@@ -203,17 +207,17 @@ def test_copies_by_tiles_follow_the_columns(cuda):
                 assert sg.estimate(wide.T.new(), transpose=True).tiles == most
                 assert sg.estimate(A.reorder("natural"), transpose=True).tiles == 0
         assert used
-        with sg.Context(order="degree"):
-            found = sg.estimate(nvals=wide.nvals, nrows=100, ncols=n, transpose=True)
-        assert found.tiles == most + turned
+        with sg.Context(order="degree"):  # which rows and columns that differ do not have
+            assert sg.estimate(nvals=wide.nvals, nrows=100, ncols=n, transpose=True).tiles == 0
 
 
 def test_copies_by_tiles_need_not_fit(cuda):
     with sg.Context(cuda, order="degree"), small_tiles():
-        found = sg.estimate(nvals=10**6, nrows=1000)
-        assert found.tiles > 0
-        with sg.Context(memory_limit=in_use(cuda) + max(found.peak, found.graph + max(found.vectors.values())) + 1000):
-            assert sg.estimate(nvals=10**6, nrows=1000).fits is True
+        A = sg.generators.rmat(10, 64)
+        found = sg.estimate(A)
+        assert found.tiles > 10_000
+        with sg.Context(memory_limit=in_use(cuda) + max(found.vectors.values()) + 10_000):
+            assert sg.estimate(A).fits is True
 
 
 @pytest.mark.parametrize("duplicate", ["1-hop", "all"])

@@ -12,11 +12,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from devices import spread
 from tiling import WIDTH, same_ranks_in_parts, small_tiles
 
 import spgraph as sg
-from spgraph import algorithms, binary, expression, semiring
+from spgraph import algorithms, binary, expression, semiring, unary
 from spgraph.engine import steps_cuda, tiles_cuda
+from spgraph.exchange import group_of
 from spgraph.kernels.device import HOST
 
 
@@ -263,6 +265,63 @@ def test_values_of_other_sizes_have_other_tiles(cuda, tiled):
     assert A._block.shares.copied == tiled[-1].nbytes
 
 
+def test_one_copy_at_a_time_whatever_others_do(cuda, tiled, monkeypatch):
+    """Another thread's products with another size, between the choice of a step and its run."""
+    with sg.Context(cuda, direction="pull"):
+        A = graph(cuda)
+        u, wide = (sg.Vector.from_dense(np.arange(A.nrows).astype(dtype)) for dtype in (np.float32, np.float64))
+        results = [A.mxv(u, semiring.plus_second).new() for _ in range(2)]
+        gather, others = steps_cuda.PullStep._tile_sums, []
+
+        def interrupted(step, *args):
+            if not others:
+                others.append(None)
+                others[:] = [A.mxv(wide, semiring.plus_second).new() for _ in range(3)]
+            return gather(step, *args)
+
+        monkeypatch.setattr(steps_cuda.PullStep, "_tile_sums", interrupted)
+        results.append(A.mxv(u, semiring.plus_second).new())
+        assert [one.made is not None for one in A._block.shares.tilings.values()] == [False, True]
+        results += [A.mxv(u, semiring.plus_second).new() for _ in range(3)]
+        assert [one.made is not None for one in A._block.shares.tilings.values()] == [True, False]
+    same([results[:1] * 9, [*results, *(one.apply(unary.identity).new(np.float32) for one in others)]])
+
+
+def test_one_copy_at_a_time_while_others_make_one(cuda, tiled, monkeypatch):
+    """Another thread's products with another size, while the copy is made."""
+    with sg.Context(cuda, direction="pull"):
+        A = graph(cuda)
+        u, wide = (sg.Vector.from_dense(np.arange(A.nrows).astype(dtype)) for dtype in (np.float32, np.float64))
+        tiles, others = tiles_cuda.Tiles, []
+
+        def interrupted(*args):
+            if not others:
+                others.append(None)
+                others[:] = [A.mxv(wide, semiring.plus_second).new() for _ in range(2)]
+            return tiles(*args)
+
+        monkeypatch.setattr(tiles_cuda, "Tiles", interrupted)
+        results = [A.mxv(u, semiring.plus_second).new() for _ in range(3)]
+    assert [tiles.slices[0].kept for tiles in tiled] == [10, 20, 20]
+    assert len(cuda.kept["tiles"]) == 1
+    same([results[:1] * 5, [*results, *(one.apply(unary.identity).new(np.float32) for one in others)]])
+
+
+def test_a_size_whose_copy_is_too_large_costs_others_no_wait(cuda, tiled, monkeypatch):
+    with sg.Context(cuda, direction="pull"):
+        A = graph(cuda)
+        u, wide = (sg.Vector.from_dense(np.arange(A.nrows).astype(dtype)) for dtype in (np.float32, np.float64))
+        first, _ = (A.mxv(u, semiring.plus_second).new() for _ in range(2))
+        most = 0.999 * tiled.pop().nbytes / (A._block.indptr.nbytes + A._block.indices.nbytes)
+        monkeypatch.setattr(tiles_cuda, "MOST", most)
+        for _ in range(3):
+            A.mxv(wide, semiring.plus_second).new()
+        monkeypatch.setattr(tiles_cuda, "MOST", 99)
+        assert not tiled
+        same([[first] * 2, [A.mxv(u, semiring.plus_second).new() for _ in range(2)]])
+        assert len(tiled) == 1
+
+
 def test_the_context_says_never(cuda, tiled):
     """Then no copy is made, and none that is there is used; contexts inside say the same unless they say otherwise."""
     with sg.Context(cuda, direction="pull", tiles="never"):
@@ -276,6 +335,7 @@ def test_the_context_says_never(cuda, tiled):
         with sg.Context(direction="pull"):
             found += products(2)
         assert not tiled
+        assert A._block.shares.copied == 0
         with sg.Context(direction="pull", tiles="auto"):
             found += products(2)
             assert len(tiled) == 2
@@ -311,15 +371,18 @@ def test_a_copy_takes_no_more_than_the_matrix(cuda, tiled, monkeypatch):
         assert (A._block.shares.copied > 0) == (count > 0)
 
 
+@pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("where", ["sums", "result"])
-def test_the_copy_makes_room_for_a_new_result(cuda, tiled, where, monkeypatch):
+def test_the_copy_makes_room_for_a_new_result(cuda, tiled, where, parts, monkeypatch):
     """A new result that finds no room is tried again when the copy's memory is free, also if its pull was under way."""
-    with sg.Context(cuda, direction="pull"):
-        A = graph(cuda)
+    device = cuda if parts == 1 else group_of(tuple(spread(cuda, parts)))
+    with sg.Context(device, direction="pull"):
+        A = graph(cuda).to(device).reorder("degree")
         u = sg.Vector.from_dense(np.arange(A.nrows, dtype=np.float32))
-        first, _ = (A.mxv(u, semiring.plus_second).new() for _ in range(2))
-        words, alive = weakref.ref(tiled.pop().slices[-1].words), []
-        assert words() is not None
+        first, *_ = (A.mxv(u, semiring.plus_second).new() for _ in range(3))
+        words, alive = [weakref.ref(one.slices[-1].words) for one in tiled], []
+        tiled.clear()
+        assert len(words) >= parts and all(one() is not None for one in words)
 
         def fails(*_):
             room.undo()
@@ -328,13 +391,13 @@ def test_the_copy_makes_room_for_a_new_result(cuda, tiled, where, monkeypatch):
 
         def spares(device):
             spare(device)
-            alive.append(words() is not None)
+            alive.append(sum(one() is not None for one in words))
 
         spare, room = expression.spare, pytest.MonkeyPatch()
         monkeypatch.setattr(expression, "spare", spares)
         room.setattr(*{"sums": (type(cuda), "filled"), "result": (cuda.xp, "empty")}[where], fails)
         same([[first], [A.mxv(u, semiring.plus_second).new()]])
-        assert alive == [False]
+        assert alive == [0]
 
 
 def test_tiles_fill_shared_memory():
@@ -365,7 +428,7 @@ def test_no_memory_for_the_copy(cuda, tiled, what, monkeypatch):
 
 
 def test_memory_released_while_others_pull(cuda, tiled, monkeypatch):
-    """The copy that was there when a step was chosen is made again."""
+    """The copy that was there when a step was chosen is made for this pull alone, and then as for a new matrix."""
     with sg.Context(cuda, direction="pull"):
         A = graph(cuda)
         u = sg.Vector.from_dense(np.arange(A.nrows, dtype=np.float32))
@@ -373,9 +436,12 @@ def test_memory_released_while_others_pull(cuda, tiled, monkeypatch):
         run = steps_cuda.PullStep.run
         monkeypatch.setattr(steps_cuda.PullStep, "run", lambda *args: cuda.release_memory() or run(*args))
         assert len(tiled) == 1
-        same([[first, second], [A.mxv(u, semiring.plus_second).new() for _ in range(2)]])
-    assert len(tiled) == 3
-    assert len(cuda.kept["tiles"]) == 1
+        results = [A.mxv(u, semiring.plus_second).new()]
+        assert len(tiled) == 2
+        assert len(cuda.kept.get("tiles", ())) == 0
+        results += [A.mxv(u, semiring.plus_second).new() for _ in range(3)]
+        assert len(tiled) == 3  # of these three the second, after whose copy there is none again
+    same([[first, second] * 2, results])
 
 
 def test_memory_comes_back(cuda, tiled, monkeypatch):

@@ -190,8 +190,9 @@ class CudaProduct(Product):
             return None
         tilings, width = row_shares(A).tilings, tile_width(self.device, u.dtype.itemsize)
         if width not in tilings:
-            near = [(begin, begin + hot.own + CLUSTER * hot.halved) for begin in hot.runs]
-            tilings[width] = Tiling(A, width, near)
+            size, ends = hot.own + CLUSTER * hot.halved, dict(pairwise([*A.cols.runs, A.ncols]))
+            near = [(begin, min(begin + size, ends[begin])) for begin in hot.runs]
+            return tilings.setdefault(width, Tiling(A, width, near))
         return tilings[width]
 
     def slices_kernel(self, A: MatrixBlock, kept: int) -> Any:

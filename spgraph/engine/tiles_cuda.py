@@ -205,7 +205,7 @@ class Tiling:
     Attributes
     ----------
     runs : int
-        Pulls that could have used a copy, since one was last made or there was no room for it.
+        Pulls that a copy would have been for, since one was last made or there was no room for it.
     """
 
     __slots__ = ("__weakref__", "_copies", "_fails", "_sections", "_wait", "runs")
@@ -243,8 +243,8 @@ class Tiling:
                 and context.in_force("tiles") == "auto")
 
     def tiles(self, A: MatrixBlock) -> Tiles:
-        """The copy, which was there; made again if another thread has released memory since then."""
-        return self.made or self._kept.setdefault(self, Tiles(A, self._sections))
+        """The copy, which was there; one for this pull alone if another thread has dropped it since then."""
+        return self.made or Tiles(A, self._sections)
 
     def make(self, A: MatrixBlock) -> None:
         """Make the copy, instead of one for values of another size, if memory is ample.
@@ -256,21 +256,24 @@ class Tiling:
         nbytes = A.indices.nbytes + (len(self._sections) + 4) * A.indptr.nbytes  # about, with what making it takes
         if ROOM * nbytes > (device.memory().free or 0):
             return
-        for other in list(row_shares(A).tilings.values()):
-            other.drop()
+        replaced = self._drop_others(A)
         try:
             tiles = Tiles(A, self._sections)
         except MemoryError:
             self._fails = True
             return
         self._fails = tiles.nbytes > MOST * (A.indptr.nbytes + A.indices.nbytes)
-        if not self._fails:
-            self._kept[self] = tiles
+        if self._fails:
+            return
+        for other in replaced:
+            other._wait *= 2  # before it replaces this one
+        self._kept[self] = tiles
+        self._drop_others(A)  # which another thread may have made
 
-    def drop(self) -> None:
-        """Forget the copy for the sake of another one: the next time it is made after twice as many runs."""
-        if self._kept.pop(self, None) is not None:
-            self.runs, self._wait = 0, 2 * self._wait
+    def _drop_others(self, A: MatrixBlock) -> list[Tiling]:
+        """Forget copies for values of other sizes; who had one."""
+        return [other for other in list(row_shares(A).tilings.values())
+                if other is not self and other._kept.pop(other, None) is not None]
 
 
 def _kernel(device: Any, name: str, **consts: Any) -> Any:
