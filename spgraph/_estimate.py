@@ -47,8 +47,8 @@ class Estimate:
         direction is not "auto".
     tiles : int
         At most, what copies by tiles take on a GPU, see `Context`: one of the graph and, if it was asked for, one of
-        the transpose. 0 if none is made: the graph is small or not by degree, or the context says so. `fits` leaves
-        them out, since they are made only where more than sixteen times as much is free.
+        the transpose. 0 if none would be made: on the CPU, or if the graph is small or not by degree, or if the
+        context says so. `fits` leaves them out, since they are made only where more than sixteen times as much is free.
     free : int or None
         What the device has free now; None if that cannot be told here.
     """
@@ -137,6 +137,10 @@ def estimate(
     Returns
     -------
     Estimate, or PartsEstimate for several devices
+        In bytes: ``graph``, ``transpose``, ``peak`` while both are built, ``vectors`` of algorithms, ``tiles`` (copies
+        that a GPU may make of a graph in order "degree", see `Context`; a graph that is not there yet has the context's
+        order), what is ``free``, and whether it ``fits``, without tiles. For each of several devices ``proxies``,
+        ``pushed``, ``border``, ``lists`` and ``loops`` besides, but no peak. ``help(type(e))`` tells what they are.
 
     Examples
     --------

@@ -83,7 +83,7 @@ class PartsEstimate:
     vectors : dict of str to array of int
         What algorithms add to the graph at most, by their names.
     tiles : array of int
-        At most, what copies by tiles take on a GPU, as for one device. `total` leaves them out.
+        At most, what copies by tiles take on a GPU, as for one device. `total` and `fits` leave them out.
     free : int or None
         What a device has free now; None if that cannot be told here.
     """

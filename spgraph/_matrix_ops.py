@@ -314,7 +314,8 @@ class MatrixLike(MatrixReads):
         size = max(0, min(nrows + k, ncols) if k < 0 else min(ncols - k, nrows))
         if not size:
             return CLASSES[1]._on(self._device, self.dtype if dtype is None else dtype, 0, name)
-        block = engine.vector_diag(operand._block, operand._is_transposed, k)
+        with making("diag", operand._device):
+            block = engine.vector_diag(operand._block, operand._is_transposed, k)
         vector = CLASSES[1]._wrap(block, name)
         return vector if dtype is None else vector.dup(dtype, name=name)
 

@@ -64,10 +64,12 @@ class MatrixReads(Elementwise):
         row, column = index
         if operand._is_transposed:
             row, column = column, row
-        return engine.matrix_get(operand._block, row, column)
+        with making("get", operand._device):
+            return engine.matrix_get(operand._block, row, column)
 
     def _parse_key(self, key: Any) -> tuple:
-        return parse_key(key, self.shape, self._device)
+        with making("A[...]", self._device):
+            return parse_key(key, self.shape, self._device)
 
     def __getitem__(self, key: Any):
         """``A[i, j]``, ``A[i, J]``, ``A[I, j]`` or ``A[I, J]``: a lazy expression, or an output for ``<<``.

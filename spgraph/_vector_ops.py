@@ -24,6 +24,7 @@ from spgraph._plans import (
     VectorReduce,
     VectorSelect,
 )
+from spgraph._room import making
 from spgraph._vector_reads import VectorReads
 from spgraph.expression import Assigner, Expression, Updater
 from spgraph.scalar import ElementExpression, ScalarExpression
@@ -50,7 +51,8 @@ class VectorLike(VectorReads):
         return self._block.coo()
 
     def _element(self, index: int):
-        return engine.vector_get(self._block, index)
+        with making("get", self._device):
+            return engine.vector_get(self._block, index)
 
     def _indexed(self, index: Any):
         if isinstance(index, int):

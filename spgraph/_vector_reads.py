@@ -62,7 +62,8 @@ class VectorReads(Elementwise):
         if RANK.get(type(key)) == 1 and key.dtype.np_type.kind in "iu":  # positions, see __getitem__
             check.same_device("v[p]", self, key)
             return key._eval()
-        return parse_key(key, (self._size,), self._device)[0]
+        with making("v[...]", self._device):
+            return parse_key(key, (self._size,), self._device)[0]
 
     def __getitem__(self, key: Any):
         """``v[i]`` or ``v[I]``: a lazy expression to read, or an output to write with ``<<``.

@@ -83,12 +83,11 @@ class Context:
         fewer bytes (the first; of equals, where all vertices are wanted everywhere, the second, which has nothing to
         pick out). Results never depend on either. Default: as the context around says, in the end "auto".
     tiles : {"auto", "never"}, optional
-        Whether a matrix by degree of millions of entries, all of which a GPU reads again and again (PageRank), may get
-        a copy in a form that it reads faster, if that pays. The copy takes no more than the matrix without its values,
-        of which more than sixteen times as much must be free; it goes with its matrix, or when a new result (``new``)
-        finds no room. "never": inside, none is made, and none is used: what a GPU holds of a matrix that is made there
-        is the matrix, its transpose where that is needed, and vectors. Default: as the context around says, in the end
-        "auto".
+        Whether products on a GPU may make a copy of a matrix in a form that is read faster, if that pays: of one in
+        order "degree" with four million entries or more, after 32 products of all its rows (as in PageRank). The copy
+        takes no more than the matrix without its values, and more than sixteen times that must be free; it goes with
+        its matrix, or when a new result (``new``) finds no room (but not in processes that ``mpiexec`` has started).
+        "never": products inside make no copy and use none. Default: as the context around says, in the end "auto".
 
     Raises
     ------
@@ -112,7 +111,7 @@ class Context:
                  order: str = "natural", jit: str | None = None, memory_limit: int | str | None = None,
                  host_copies: bool = True, partition: Any = None, duplicate: str | None = None,
                  exchange: str | None = None, tiles: str | None = None):
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
+        if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
             raise InvalidValue(f"Context: threads is {threads!r}, wanted a positive integer or None")
         _one_of("direction", direction, DIRECTIONS)
         check_order("Context: order is", order)

@@ -14,6 +14,7 @@ import numpy as np
 
 from spgraph._cells import Grid, matrix_grid, number_text, vector_grid
 from spgraph._recording import recorder, recorders
+from spgraph._room import making
 
 __all__ = [
     "Names",
@@ -126,12 +127,14 @@ def _unknown(thing: Any, show) -> str:
 
 
 def _vector(v: Any, show):
-    return show(_title(v, "Vector"), _vector_facts(v), vector_grid(v))
+    with making("print", v._device):
+        return show(_title(v, "Vector"), _vector_facts(v), vector_grid(v))
 
 
 def _matrix(A: Any, show):
     title = _title(A, "Matrix") if not A._is_transposed else f"{A.name}  TransposedMatrix"
-    return show(title, _matrix_facts(A), matrix_grid(A))
+    with making("print", A._device):
+        return show(title, _matrix_facts(A), matrix_grid(A))
 
 
 def vector_text(v: Any) -> str:

@@ -108,16 +108,21 @@ def computed(operand: Any, dtype: Any, mask: Any, name: str | None) -> Any:
     if recorders:
         refuse("new", "make the object before the loop, and write into it with <<")
     dtype = operand.dtype if dtype is None else dtype
-    new = operand._empty(dtype, operand.shape, name)
     try:
-        new._update(operand, mask)
-        return new
-    except OutOfMemory:
-        if not may_spare(operand._device):
+        return _made(operand, dtype, mask, name)
+    except OutOfMemory as error:
+        if getattr(error, "came_again", False) or not may_spare(operand._device):
             raise
     # once more, when the error no longer holds what it was about: nothing that anybody holds was changed
-    del new
     spare(operand._device)
+    try:
+        return _made(operand, dtype, mask, name)
+    except OutOfMemory as error:
+        error.came_again = True  # type: ignore[attr-defined]  # so that an expression around this one does not try again
+        raise
+
+
+def _made(operand: Any, dtype: Any, mask: Any, name: str | None) -> Any:
     new = operand._empty(dtype, operand.shape, name)
     new._update(operand, mask)
     return new

@@ -242,7 +242,8 @@ class Matrix(MatrixWrite, MatrixMake, MatrixLike):
         """Remove all entries; the shape stays."""
         if recorders:
             refuse("clear", "write an empty object into it with <<")
-        self._block.clear()
+        with making("clear", self._block.device):
+            self._block.clear()
 
     def resize(self, nrows: int, ncols: int) -> None:
         """Change the shape; entries beyond it are dropped."""

@@ -184,6 +184,7 @@ def test_a_context_names_its_choices_and_restores_them():
 @pytest.mark.parametrize(("argument", "message"), [
     ({"devices": "cuda:one"}, "devices is 'cuda:one', wanted 'cpu', 'cuda', 'cuda:1'"),
     ({"threads": 0}, "threads is 0, wanted a positive integer"),
+    ({"threads": True}, "threads is True, wanted a positive integer"),
     ({"direction": "sideways"}, "direction is 'sideways', wanted one of auto, push, pull"),
     ({"order": "best"}, "order is 'best', wanted one of natural, degree"),
     ({"jit": "maybe"}, "jit is 'maybe', wanted one of auto, always, never"),

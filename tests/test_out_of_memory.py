@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from devices import in_use
+from devices import in_use, spread
 
 import spgraph as sg
-from spgraph import binary, exceptions, monoid, semiring
+from spgraph import binary, exceptions, expression, monoid, semiring
+from spgraph.exchange import group_of
 
 N = 40
 
@@ -86,6 +87,15 @@ MAKES = {
     "inner": lambda o: o["w"].inner(o["u"]).value,
     "to_coo": lambda o: o["A"].T.to_coo(),
     "isequal": lambda o: o["A"].isequal(o["A"].T),
+    "diag": lambda o: o["A"].diag(1),
+    "diag of a Vector": lambda o: o["w"].diag(),
+    "get": lambda o: o["A"].get(1, 1),
+    "contains": lambda o: 3 in o["u"],
+    "print": lambda o: repr(o["A"]),
+    "print a Vector": lambda o: repr(o["u"]),
+    "clear": lambda o: o["A"].dup().clear(),
+    "an array as index": lambda o: o["w"][o["w"]._block.values],
+    "arrays as indices": lambda o: o["A"][o["w"]._block.values, :],
 }
 
 
@@ -101,10 +111,10 @@ def contents(objects):
     return {name: (x.shape, x.dtype, *map(np.ndarray.tolist, x.to_coo())) for name, x in objects.items()}
 
 
-def failures(gpu, call):
+def failures(gpu, call, make=make_objects, step=1):
     """Run `call` on fresh objects with ever later allocations failing; yields (objects, error or None, result)."""
-    for k in range(1, 400):
-        objects = make_objects()
+    for k in range(1, 1600, step):
+        objects = make()
         gpu.fail_at = k
         try:
             result, error = call(objects), None
@@ -159,6 +169,57 @@ def test_what_makes_something_new_is_tried_once_more(gpu, name):
     assert sum(error is None for error, _ in results) > 0
 
 
+# ---- in parts -----------------------------------------------------------------------
+@pytest.fixture
+def gpus(emulated):
+    """Three parts on GPUs."""
+    with sg.Context(group_of(tuple(spread(emulated, 3)))):
+        yield emulated
+    emulated.fail_at = None
+
+
+def dealt_objects():
+    """The same objects, A, B and u each in a layout of its own, which operations have to bring together."""
+    objects = make_objects()
+    layouts = {"A": "random", "B": "contiguous", "u": "biased_random"}
+    for name, partition in layouts.items():
+        with sg.Context(partition=partition):
+            x = objects[name].to("cpu")
+            if name == "u":  # vectors lie as the graph that came last
+                graph = sg.Matrix.from_coo(np.arange(N), np.arange(N)[::-1], True, nrows=N, ncols=N).to("cpu")
+                graph.to(sg.context.device())
+            objects[name] = x.to(sg.context.device())
+    return objects
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_operands_in_parts_stay_as_they_are(gpus, name, request):
+    """An output may be written in part, but what is only read keeps its content, also if it has to move."""
+    call, before = WRITES[name], contents(dealt_objects())
+    wanted = dealt_objects()
+    call(wanted)
+    after = contents(wanted)
+    read = [one for one, content in before.items() if after[one] == content]
+    count, step = 0, 1 if request.config.getoption("--whole") else 3
+    for objects, error, _ in failures(gpus, call, dealt_objects, step):
+        found = contents(objects)
+        assert [one for one in read if found[one] != before[one]] == []
+        if error is None:
+            assert found == after
+        count += error is not None
+    assert count > 0
+
+
+@pytest.mark.parametrize("name", READS)
+def test_what_is_new_in_parts_is_tried_once_more(gpus, name):
+    wanted, before = READS[name](dealt_objects()), contents(dealt_objects())
+    found = []
+    for objects, error, result in failures(gpus, READS[name], dealt_objects):
+        assert contents(objects) == before
+        found += [result == wanted] if error is None else []
+    assert found and all(found)
+
+
 @pytest.mark.parametrize("name", MAKES)
 def test_what_makes_something_new_tells(gpu, name):
     before = contents(make_objects())
@@ -198,6 +259,35 @@ def test_moving(gpu):
         A.to(gpu)
     assert str(caught.value).startswith('to("emulated:0"): emulated:0 has no room for ')
     assert A.device == "cpu" and A.nvals == 2 * (10**5 - 1)
+
+
+def test_nested_expressions_try_again_once(gpu, monkeypatch):
+    """Not the inner one, and then each one around it with the inner one again."""
+    spared, spare = [], expression.spare
+    monkeypatch.setattr(expression, "spare", lambda device: spared.append(spare(device)))
+    A = sg.generators.path(10**5)
+    w = sg.Vector.from_dense(np.arange(10**5))
+    A.mxv(w).new()
+    for nested in (A.mxv(w).apply("abs").apply("ainv"), (A.mxv(w) + w).apply("abs"), A.mxm(A).T.apply("abs")):
+        spared.clear()
+        with sg.Context(gpu, memory_limit=in_use(gpu) + 10**5), pytest.raises(exceptions.OutOfMemory):
+            nested.new()
+        assert len(spared) == 1
+
+
+@pytest.mark.parametrize("make", [
+    lambda: sg.generators.rmat(5), lambda: sg.generators.uniform(32), lambda: sg.generators.grid(5),
+    lambda: sg.generators.path(5), lambda: sg.generators.cycle(5), lambda: sg.generators.star(5),
+    lambda: sg.generators.complete(5),
+], ids=["rmat", "uniform", "grid", "path", "cycle", "star", "complete"])  # fmt: skip
+def test_generators_on_a_host_without_room(make, request, monkeypatch):
+    def fails(*_, **__):
+        raise MemoryError("Unable to allocate 1.00 GiB for an array")
+
+    for module in ("_random", "_regular"):
+        monkeypatch.setattr(f"spgraph.generators.{module}.from_keys", fails)
+    with pytest.raises(exceptions.OutOfMemory, match=f"{request.node.callspec.id}: cpu has no room"):
+        make()
 
 
 def test_a_graph_that_does_not_fit(gpu):

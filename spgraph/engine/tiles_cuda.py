@@ -10,9 +10,9 @@ gathers one tile after the other into sums, then the rest, and writes what comes
 `pull_sums` of pull.cuh).
 
 A copy takes half to nearly all of what the matrix's indptr and indices do. One that would take more is not kept: a
-matrix and its copy are no more than a matrix and its transpose. There is one at a time. It is made after so many pulls
-that others are to be expected, only where memory is ample (and the context does not say "never"), and dropped when
-memory is asked back.
+square matrix and its copy are no more than a matrix and its transpose. There is one at a time. It is made after so many
+pulls that others are to be expected, only where memory is ample (and the context does not say "never"), and dropped
+when memory is asked back.
 """
 
 from __future__ import annotations

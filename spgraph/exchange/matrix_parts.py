@@ -267,10 +267,14 @@ class MatrixParts(Parts):
         from spgraph.exchange.near import is_near, moved_whole
 
         symmetric = self.symmetric if rows is cols else None
+        new = MatrixParts(self.nrows, self.ncols, self.dtype, self.device, rows, cols)
+        if not self.nvals:
+            new.symmetric = symmetric
+            self.assume(new)
+            return self
         if is_near(self.device):
-            whole = moved_whole(self, rows, cols)
-            self.rows, self.cols = rows, cols
-            self.take_whole(whole, symmetric)
+            new.take_whole(moved_whole(self, rows, cols), symmetric)
+            self.assume(new)
             return self
         keyed = []
         for device, piece in self.on_each():
@@ -282,11 +286,10 @@ class MatrixParts(Parts):
                 values = device.to_device(piece.values)  # of no rows they may be the host's
             keyed.append((rows.whole(device).locals_of(ids), cols.whole(device).locals_of(columns), values))
         single = self.values if self.iso else None
-        self.rows, self.cols = rows, cols
-        self.clear()
-        for (device, piece), (local, columns, values) in zip(self.on_each(), route(rows, keyed)):
+        for (device, piece), (local, columns, values) in zip(new.on_each(), route(rows, keyed)):
             fill_rows(device, piece, local, columns, values if single is None else single)
-        self.take(self.pieces, symmetric)
+        new.take(new.pieces, symmetric)
+        self.assume(new)  # now that all memory was there
         return self
 
     def reorder(self, order: Any) -> MatrixParts:

@@ -219,13 +219,13 @@ class VectorParts(Parts):
         for device, piece in self.on_each():
             ids, values = piece_coo(piece)
             keyed.append((layout.whole(device).locals_of(ids), values))
-        self.layout = layout
-        self.clear()
-        for (device, piece), (local, values) in zip(self.on_each(), route(layout, keyed)):
+        new = VectorParts(self.size, self.dtype, self.device, layout)
+        for (device, piece), (local, values) in zip(new.on_each(), route(layout, keyed)):
             order = device.xp.argsort(local)
             piece.set_sparse(local[order].astype(index_dtype(piece.size)), values[order])
             if piece.nvals == piece.size and piece.size:
                 piece.to_bitmap()
+        self.assume(new)  # now that all memory was there
         return self
 
     def _moves_freely(self, layout: Layout) -> bool:
@@ -239,20 +239,19 @@ class VectorParts(Parts):
         whole = len(filled) == 1 and b"" not in filled
         if not whole and any(count for count, _, _ in facts):
             return False
-        self.layout = layout
+        new = VectorParts(self.size, self.dtype, self.device, layout)
         if whole:
-            value = np.frombuffer(filled.pop(), self.dtype)
-            self.set_full(value, iso=True)
-        else:
-            self.clear()
+            new.set_full(np.frombuffer(filled.pop(), self.dtype), iso=True)
+        self.assume(new)
         return True
 
     def resize(self, size: int) -> None:
         """Change the size; entries beyond it are dropped."""
         ids, values = self.coo()
         kept = np.searchsorted(ids, size)
-        self.become(size, self.dtype)
-        self.set_entries(ids[:kept], values[:kept])
+        new = VectorParts(size, self.dtype, self.device, self.layout if size == self.size else None)
+        new.set_entries(ids[:kept], values[:kept])
+        self.assume(new)
 
     def to_device(self, device: Device) -> Any:
         """The same content on another device; itself if it is there."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from semirings.exceptions import InvalidValue
 from spgraph.generators._common import Weights, check_count, check_memory, from_keys, stream
-from spgraph.io._build import build_matrix
+from spgraph.io._build import build_matrix, made_on_host
 from spgraph.io._coo import Csr
 from spgraph.io._keys import bits_for, in_threads
 from spgraph.io._ranks import loading_ranks
@@ -30,6 +30,7 @@ PERMUTATION = 1 << 33
 LOOP = -1  # the key of a self-loop that is to be dropped
 
 
+@made_on_host
 def rmat(
     scale,
     edge_factor=16,
@@ -89,6 +90,7 @@ def rmat(
     return build_matrix(_random_graph(draw, count, chosen, symmetrize, clean, source, progress), order)
 
 
+@made_on_host
 def rmat_edges(scale, edge_factor=16, *, parameters="graph500", seed=0, permute=True):
     """The edges of `rmat` as they are drawn: with self-loops, parallel edges, in one direction.
 
@@ -128,6 +130,7 @@ def count_from(inside: np.ndarray, scale, edge_factor=16, *, seed=0) -> int:
     return sum(ranks.gather(own))
 
 
+@made_on_host
 def uniform(
     n, degree=16, *, seed=0, symmetrize=True, clean=True, weights=None, dtype=None, order=None, progress=None
 ):

@@ -10,7 +10,7 @@ import numpy as np
 
 from semirings.exceptions import InvalidValue
 from spgraph.generators._common import Weights, check_count, check_memory, from_keys, stream
-from spgraph.io._build import build_matrix
+from spgraph.io._build import build_matrix, made_on_host
 from spgraph.io._keys import bits_for
 from spgraph.io._ranks import loading_ranks
 
@@ -20,6 +20,7 @@ DELETIONS = 1 << 34  # number of the random stream
 PIECE = 1 << 16  # of its numbers are passed over at a time
 
 
+@made_on_host
 def grid(rows, cols=None, *, delete=0.1, weights=(1, 64), seed=0, diagonal=False, dtype=None, order=None):
     """A road-like graph: a two-dimensional grid with some edges deleted.
 
@@ -76,6 +77,7 @@ def grid(rows, cols=None, *, delete=0.1, weights=(1, 64), seed=0, diagonal=False
     return _build(start, start + shifts[step], n, chosen, f"grid({rows}, {cols})", order, undirected=True)
 
 
+@made_on_host
 def path(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     """The path 0 - 1 - ... - n-1.
 
@@ -103,6 +105,7 @@ def path(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     return _simple("path", n, ids, ids + 1, directed, weights, seed, dtype, order)
 
 
+@made_on_host
 def cycle(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     """The path 0 - 1 - ... - n-1 with an edge back to 0; n is at least 3 (undirected) or 1.
 
@@ -129,6 +132,7 @@ def cycle(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     return _simple("cycle", n, ids, (ids + 1) % n, directed, weights, seed, dtype, order)
 
 
+@made_on_host
 def star(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     """Vertex 0 joined to each of the other n-1 vertices.
 
@@ -156,6 +160,7 @@ def star(n, *, directed=False, weights=None, seed=0, dtype=None, order=None):
     return _simple("star", n, np.zeros_like(leaves), leaves, directed, weights, seed, dtype, order)
 
 
+@made_on_host
 def complete(n, *, weights=None, seed=0, dtype=None, order=None):
     """Every vertex joined to every other one.
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from spgraph.io._coo import Csr
 
-__all__ = ["build_matrix", "finish", "whole_at_first"]
+__all__ = ["build_matrix", "finish", "made_on_host", "whole_at_first"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def build_matrix(csr: Csr, order: str | None = None):
@@ -38,6 +43,20 @@ def build_matrix(csr: Csr, order: str | None = None):
         values = values if iso else device.to_device(values)
         block.set_csr(indptr, indices, values, iso=iso, symmetric=csr.symmetric)
         return finish(block, csr.report, csr.labels, order)
+
+
+def made_on_host(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that makes arrays of the host: where these find no room, `OutOfMemory` names it."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        from spgraph._room import making
+        from spgraph.context import HOST
+
+        with making(function.__name__, HOST):
+            return function(*args, **kwargs)
+
+    return run
 
 
 def whole_at_first(matrix: Any) -> Any:

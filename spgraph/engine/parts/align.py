@@ -6,7 +6,7 @@ from typing import Any
 
 from spgraph.engine.mask import Mask
 
-__all__ = ["align", "mask_block", "mask_pieces", "move"]
+__all__ = ["align", "mask_block", "mask_pieces"]
 
 
 def align(*operands: Any) -> None:
@@ -33,12 +33,3 @@ def mask_pieces(mask: Mask | None, count: int) -> list[Any]:
 def mask_block(mask: Mask | None) -> Any:
     """The vector or matrix of a mask, or None."""
     return None if mask is None else mask.block
-
-
-def move(A: Any, rows: Any, cols: Any) -> None:
-    """A matrix into these layouts."""
-    if A.nvals:
-        A.rehome(rows, cols)
-    elif A.rows is not rows or A.cols is not cols:
-        A.rows, A.cols = rows, cols
-        A.clear()

@@ -61,13 +61,8 @@ def _meet(out: MatrixParts, mask: Mask | None, *operands: MatrixParts) -> list[A
     """All into the layouts of the first operand (None to keep what is in no operand); the mask of each part."""
     rows, cols = operands[0].rows, operands[0].cols
     for other in (*operands[1:], out, mask_block(mask)):
-        if other is None or (other.rows is rows and other.cols is cols):
-            continue
-        if other.nvals:
+        if other is not None:
             other.rehome(rows, cols)
-        else:
-            other.rows, other.cols = rows, cols
-            other.clear()
     return mask_pieces(mask, len(out.pieces))
 
 

@@ -27,7 +27,7 @@ from spgraph.engine.index import Index
 from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign as assign_to
 from spgraph.engine.matrix_assign import matrix_assign_line as assign_to_line
-from spgraph.engine.parts.align import align, mask_block, move
+from spgraph.engine.parts.align import align, mask_block
 from spgraph.engine.vector_elementwise import Apply, Leaf, Plan, dtype_of
 from spgraph.exchange.matrix_parts import MatrixParts
 from spgraph.exchange.near import dealt_rows, moved_whole, whole_matrix
@@ -219,7 +219,7 @@ def _whole_in(A: MatrixParts, a_t: bool, rows: Layout, cols: Layout) -> MatrixBl
 def _write(out: MatrixParts, mask: Mask | None, rows: Layout, cols: Layout, run: Callable[[Any, Any], None]) -> None:
     """``run(C, M)`` on all of the output and the mask, in these layouts."""
     M = None if mask is None else Mask(_whole_in(mask.block, False, rows, cols), mask.complement, mask.structural)
-    move(out, rows, cols)
+    out.rehome(rows, cols)
     _change(out, lambda C: run(C, M))
 
 

@@ -17,7 +17,7 @@ from spgraph.engine.mask import Mask
 from spgraph.engine.matrix_assign import matrix_assign as assign_rows
 from spgraph.engine.matrix_common import shallow
 from spgraph.engine.operators import cast_values
-from spgraph.engine.parts.align import mask_pieces, move
+from spgraph.engine.parts.align import mask_pieces
 from spgraph.engine.parts.matrices import matrix_apply
 from spgraph.engine.parts.vectors import vector_assign, vector_extract
 from spgraph.exchange.border import border_of
@@ -82,10 +82,10 @@ def mxm(
 def _laid(out: MatrixParts, mask: Mask | None, rows: Any, cols: Any, *operands: MatrixParts) -> tuple:
     """The output of a product and its mask in these layouts; operands stay as they are."""
     C, out = out, out.copy() if any(out is operand for operand in operands) else out
-    move(out, rows, cols)
+    out.rehome(rows, cols)
     if mask is not None:
         mask = mask._replace(block=out if mask.block is C else mask.block.copy())
-        move(mask.block, rows, cols)
+        mask.block.rehome(rows, cols)
     return out, mask
 
 
