@@ -17,7 +17,7 @@ from spgraph._estimate_parts import PartsEstimate, chosen_duplicate, even_facts,
 from spgraph._estimate_sizes import LONG_LISTS, VECTORS, csr_bytes, width_of
 from spgraph._room import size_text
 from spgraph.engine.tiles_cuda import most_bytes
-from spgraph.kernels.cuda.sorting import build_peak
+from spgraph.kernels.cuda.sorting import build_peak, reorder_peak
 from spgraph.kernels.memory import Memory
 from spgraph.matrix import Matrix
 
@@ -57,7 +57,7 @@ class Estimate:
                  "vectors")
 
     def __init__(self, shape: tuple[int, int], nvals: int, dtype: Any, device: str, on_host: bool, transpose: bool,
-                 free: int | None, there: bool, tiled: tuple[bool, bool]):
+                 free: int | None, there: bool, by_degree: bool, tiled: tuple[bool, bool]):
         nrows, ncols = shape
         itemsize = 0 if dtype is None else dtype.np_type.itemsize
         self.shape, self.nvals, self.dtype, self.device, self.free = shape, nvals, dtype, device, free
@@ -65,6 +65,8 @@ class Estimate:
         self.transpose = csr_bytes(ncols, nrows, nvals, itemsize) if transpose else 0
         sorting = _host_peak if on_host else build_peak
         self.peak = max(self.graph, sorting(nrows, ncols, nvals, itemsize))
+        if by_degree and not on_host and nrows == ncols:
+            self.peak = max(self.peak, reorder_peak(nrows, nvals, itemsize))
         if transpose:
             self.peak = max(self.peak, self.graph + self.transpose + _turning(ncols, nvals, itemsize, on_host))
         self.tiles = 0 if on_host else (most_bytes(nrows, ncols, nvals) * tiled[0]
@@ -182,6 +184,7 @@ def estimate(
         nvals, nrows = to_size(nvals, "estimate", "nvals"), to_size(nrows, "estimate", "nrows")
         shape = nrows, nrows if ncols is None else to_size(ncols, "estimate", "ncols")
     found = None if dtype is None else lookup_dtype(dtype)
+    by_degree = tiled[0]
     if context.in_force("tiles") == "never" or (shape[0] != shape[1] and not isinstance(graph, Matrix)):
         tiled = False, False  # what is made and is no graph has no order
     if len(names) > 1:
@@ -189,7 +192,7 @@ def estimate(
             even_facts(shape, nvals, len(names)))
         return PartsEstimate(shape, nvals, found, names, on_host, facts, duplicate, transpose,
                              memory.free, tiled)  # fmt: skip
-    return Estimate(shape, nvals, found, where, on_host, transpose, memory.free, there, tiled)
+    return Estimate(shape, nvals, found, where, on_host, transpose, memory.free, there, by_degree, tiled)
 
 
 def _place(device: Any) -> tuple[str, bool, Memory, tuple[str, ...]]:

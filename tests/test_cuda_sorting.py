@@ -117,6 +117,8 @@ def test_csr_moves(cuda, small, rng, valued, wide, monkeypatch):
         sort.permute_csr(nrows, ncols, *csr, None, col_target),
         sort.permute_csr(nrows, ncols, *csr, row_source, col_target),
         (sort.row_numbers(csr[0], 900),),
+        sort.permute_csr(nrows, ncols, *csr, row_source, None),
+        sort.permute_csr(nrows, ncols, *csr, row_source, col_target),
     ]
     if wide:
         monkeypatch.setattr(sorting, "narrow", lambda count: np.int64)
@@ -132,6 +134,8 @@ def test_csr_moves(cuda, small, rng, valued, wide, monkeypatch):
         cuda.sort.permute_csr(nrows, ncols, *csr, None, col_target),
         cuda.sort.permute_csr(nrows, ncols, *csr, row_source, col_target),
         (cuda.sort.row_numbers(csr[0], 900),),
+        cuda.sort.permute_own(nrows, ncols, list(csr), row_source, None),
+        cuda.sort.permute_own(nrows, ncols, list(csr), row_source, col_target),
     ]
     for ours, theirs in zip(got, want, strict=True):
         if wide:

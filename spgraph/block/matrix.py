@@ -215,10 +215,11 @@ class MatrixBlock:
         return self._cuts
 
     # ---- order ---------------------------------------------------------------
-    def rehome(self, rows: Partition, cols: Partition) -> MatrixBlock:
+    def rehome(self, rows: Partition, cols: Partition, *, own: bool = False) -> MatrixBlock:
         """Rewrite local numbers for other partitions; returns self.
 
-        Cost: one pass over the entries and a sort within rows.
+        Cost: one pass over the entries and a sort within rows. With `own` nobody else holds the block, nor its arrays:
+        it is lost if memory runs out, and a GPU's arrays go as soon as they are not needed.
         """
         if rows is self.rows and cols is self.cols:
             return self
@@ -226,17 +227,22 @@ class MatrixBlock:
         col_target = _targets(self.cols, cols)
         symmetric = self.symmetric if rows is cols else None
         diagonal = self.diagonal if rows is cols and self.rows is self.cols else None
-        csr = self.indptr, self.indices, None if self.iso else self.values
-        indptr, indices, values = self.device.sort.permute_csr(self.nrows, self.ncols, *csr, row_source, col_target)
+        csr, sort = [self.indptr, self.indices, None if self.iso else self.values], self.device.sort
+        if own and not self.device.on_host:
+            self.indptr = self.indices = None
+            self.values = self.values if self.iso else None
+            indptr, indices, values = sort.permute_own(self.nrows, self.ncols, csr, row_source, col_target)
+        else:
+            indptr, indices, values = sort.permute_csr(self.nrows, self.ncols, *csr, row_source, col_target)
         self.set_csr(indptr, indices, self.values if self.iso else values, iso=self.iso, symmetric=symmetric,
                      rows=rows, cols=cols)
         self.diagonal = diagonal
         return self
 
-    def reorder(self, order: Any) -> MatrixBlock:
+    def reorder(self, order: Any, *, own: bool = False) -> MatrixBlock:
         """Re-home a square block to ``"natural"`` order, by falling ``"degree"`` or as listed; returns self.
 
-        A list is an array of all vertices, each once, of its device.
+        A list is an array of all vertices, each once, of its device. See `rehome` for `own`.
         """
         if isinstance(order, str) and order == "natural":
             return self.rehome(NATURAL, NATURAL)
@@ -249,7 +255,8 @@ class MatrixBlock:
         if self.symmetric is not True:
             degree = degree + xp.bincount(self.indices, minlength=self.ncols)
         partition = by_degree(degree, index_dtype(self.nrows), self.device)
-        return self.rehome(partition, partition)
+        del degree
+        return self.rehome(partition, partition, own=own)
 
 
 def _bits(values: Any) -> Any:

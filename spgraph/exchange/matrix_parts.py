@@ -292,7 +292,7 @@ class MatrixParts(Parts):
         self.assume(new)  # now that all memory was there
         return self
 
-    def reorder(self, order: Any) -> MatrixParts:
+    def reorder(self, order: Any, *, own: bool = False) -> MatrixParts:
         """Within each part by falling degree, as listed (an array of the host), or back; returns self."""
         if self.nrows != self.ncols:
             return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import Any
 
 __all__ = ["Nccl", "nccl_of"]
@@ -48,7 +49,7 @@ class Nccl:
 
 
 def nccl_of(comm: Any, device: Any) -> Nccl | None:
-    """NCCL for all processes; None if one of them has no GPU of its own, or no NCCL.
+    """NCCL for all processes; None if one of them has no GPU of its own, or no NCCL, of which the first one warns.
 
     Parameters
     ----------
@@ -65,10 +66,20 @@ def nccl_of(comm: Any, device: Any) -> Nccl | None:
             nccl = importlib.import_module("cupy.cuda.nccl")
         except ImportError:
             nccl = None
-        if nccl is not None and nccl.available:
-            here = cupy.cuda.runtime.deviceGetPCIBusId(int(device.name.partition(":")[2] or 0))
-    places = comm.allgather(None if here is None else (_machine(), here))
+        here = cupy.cuda.runtime.deviceGetPCIBusId(int(device.name.partition(":")[2] or 0))
+    there = nccl is not None and nccl.available
+    found = comm.allgather((None if here is None else (_machine(), here), there))
+    places = [place for place, _ in found]
     if None in places or len(set(places)) < len(places):
+        return None
+    missing = [rank for rank, (_, there) in enumerate(found) if not there]
+    if missing:
+        if comm.Get_rank() == 0:
+            numbers = ", ".join(map(str, missing))
+            who = "all processes" if len(missing) == len(found) else f"process{'es' * (len(missing) > 1)} {numbers}"
+            toolkit = cupy.cuda.runtime.runtimeGetVersion() // 1000
+            warnings.warn(f"NCCL is missing in {who}, so that arrays between GPUs go by way of the host's memory: "
+                          f'pip install "nvidia-nccl-cu{toolkit}"', RuntimeWarning, stacklevel=2)  # fmt: skip
         return None
     assert nccl is not None
     name = comm.bcast(nccl.get_unique_id() if comm.Get_rank() == 0 else None)

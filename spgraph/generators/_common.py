@@ -47,10 +47,12 @@ def check_memory(where: str, vertices: int, edges: int) -> None:
     except (AttributeError, ValueError, OSError):
         return
     if need > have:
-        raise OutOfMemory(
+        error = OutOfMemory(
             f"{where}: {vertices:,} vertices and {edges:,} edges need at least {need / 2**30:,.1f} GiB while they are "
             f"built, but this machine has {have / 2**30:,.1f} GiB; ask for fewer"
         )
+        error.is_told = True  # type: ignore[attr-defined]  # nothing is to be added
+        raise error
 
 
 def stream(seed: int, number: int) -> np.random.Generator:

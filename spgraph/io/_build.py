@@ -42,6 +42,7 @@ def build_matrix(csr: Csr, order: str | None = None):
         indptr, indices = device.to_device(csr.indptr), device.to_device(csr.indices)
         values = values if iso else device.to_device(values)
         block.set_csr(indptr, indices, values, iso=iso, symmetric=csr.symmetric)
+        del indptr, indices, values  # so that the block holds them alone
         return finish(block, csr.report, csr.labels, order)
 
 
@@ -80,7 +81,7 @@ def finish(block, report, labels, order: str | None):
     order = context.current().order if order is None else order
     context.check_order("order: got", order)
     if block.nrows == block.ncols:
-        block.reorder(order)
+        block.reorder(order, own=True)
     matrix: Any = Matrix._wrap(block)
     matrix.report = report
     matrix.labels = labels

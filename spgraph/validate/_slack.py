@@ -39,7 +39,8 @@ class Slack:
         with np.errstate(all="ignore"):
             total = start + weights
             if self.overflows is not None:
-                total = self.xp.where(self.xp.isinf(total.astype(self.overflows)), np.copysign(np.inf, total), total)
+                beyond = self.xp.isinf(total.astype(self.overflows))
+                total = self.xp.where(beyond, self.xp.copysign(np.inf, total), total)
             if self.rtol:
                 room = self.rtol * abs(start) + self.rtol * abs(weights)
                 near = self.xp.isfinite(total) & (abs(end - total) <= room)

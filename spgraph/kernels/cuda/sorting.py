@@ -61,6 +61,21 @@ def build_peak(nrows: int, ncols: int, nvals: int, itemsize: int = 0, distinct: 
     return max(dealing, gathering, merging)
 
 
+def reorder_peak(n: int, nvals: int, itemsize: int = 0) -> int:
+    """Bytes of device memory that giving a finished square CSR another order holds at most, the CSR included.
+
+    Examples
+    --------
+    >>> finished = 4 * (2**22 + 1) + 8 * 2**27
+    >>> 2 < reorder_peak(2**22, 2**27, 4) / finished < 2.2
+    True
+    """
+    offset, index = (np.dtype(narrow(count)).itemsize for count in (nvals, n))
+    position = offset if itemsize else 0
+    lines = (3 * offset + 2 * index + 8) * (n + 1)  # two indptr, lengths, the order and where it puts what, degrees
+    return lines + max(2 * index + itemsize + position, index + position + 2 * itemsize) * nvals
+
+
 def _slice(nvals: int) -> int:
     return min(max(nvals >> 4, LEAST_SLICE), SLICE, nvals)
 
@@ -133,12 +148,28 @@ class Sorting:
             return self.gather_rows(indptr, indices, values, row_source)
         if row_source is None:
             return self.sort_rows(nrows, ncols, indptr, indices, values, col_target)
+        out_indptr, keys, positions = self._moved(nrows, ncols, indptr, indices, row_source, col_target,
+                                                  values is not None)  # fmt: skip
+        return self._finish(out_indptr, keys, positions, values)
+
+    def permute_own(self, nrows: int, ncols: int, csr: list, row_source: Any, col_target: Any) -> tuple:
+        """The same of arrays that nobody else holds, in a list which is emptied: they go when they are not needed."""
+        indptr, indices, values = csr
+        csr.clear()
+        if values is None or row_source is None or col_target is None:
+            return self.permute_csr(nrows, ncols, indptr, indices, values, row_source, col_target)
+        indptr, indices, positions = self._moved(nrows, ncols, indptr, indices, row_source, col_target, True)
+        return self._finish(indptr, indices, positions, values)
+
+    def _moved(self, nrows: int, ncols: int, indptr: Any, indices: Any, row_source: Any, col_target: Any,
+               valued: bool) -> tuple:
+        """(indptr, columns, positions) of moved rows, not yet sorted."""
         out_indptr, nvals = running_sum(self.device.xp, self.device.xp.diff(indptr)[row_source])
-        keys, positions = self._room(ncols, nvals, values is not None)
-        kernel = self._kernel("sort.rows_gather", MAPPED=True, VALUES=False, POSITIONS=values is not None)
+        keys, positions = self._room(ncols, nvals, valued)
+        kernel = self._kernel("sort.rows_gather", MAPPED=True, VALUES=False, POSITIONS=valued)
         self.device.over_rows(kernel, out_indptr, nvals + nrows, (
             row_source, indptr, indices, NOTHING, col_target, out_indptr, keys, NOTHING, positions))
-        return self._finish(out_indptr, keys, positions, values)
+        return out_indptr, keys, positions
 
     def own_first(self, nrows: int, ncols: int, indptr: Any, indices: Any, values: Any, first: int, last: int,
                   target: Any) -> tuple:
